@@ -1,0 +1,3 @@
+//! The binary `contexture`.
+
+fn main() {}

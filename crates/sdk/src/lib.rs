@@ -1,0 +1,1 @@
+//! Contexture: servers, clients and hosts of the Model Context Protocol.
