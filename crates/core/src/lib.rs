@@ -2,4 +2,5 @@
 //!
 //! Time and ids come in as arguments; nothing here reads a clock, a socket or a source of chance.
 
+pub mod model;
 pub mod revision;
