@@ -4,3 +4,5 @@
 
 pub mod model;
 pub mod revision;
+pub mod uri;
+pub mod uri_template;
