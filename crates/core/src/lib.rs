@@ -2,6 +2,8 @@
 //!
 //! Time and ids come in as arguments; nothing here reads a clock, a socket or a source of chance.
 
+pub mod engine;
+pub mod json_rpc;
 pub mod model;
 pub mod revision;
 pub mod uri;

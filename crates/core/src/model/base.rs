@@ -64,40 +64,19 @@ impl From<i64> for ProgressToken {
     }
 }
 
+impl ProgressToken {
+    /// The integer, if it is one.
+    pub fn as_i64(&self) -> Option<i64> {
+        match self {
+            Self::Integer(token) => Some(*token),
+            Self::String(_) => None,
+        }
+    }
+}
+
 impl From<&str> for ProgressToken {
     fn from(token: &str) -> Self {
         Self::String(token.to_owned())
-    }
-}
-
-/// The id of a request where another message speaks about it. `1` and `"1"` are different ids.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(untagged, expecting = "a request id must be a string or an integer")]
-pub enum RequestId {
-    /// An integer.
-    Integer(i64),
-    /// A string.
-    String(String),
-}
-
-impl From<i64> for RequestId {
-    fn from(id: i64) -> Self {
-        Self::Integer(id)
-    }
-}
-
-impl From<&str> for RequestId {
-    fn from(id: &str) -> Self {
-        Self::String(id.to_owned())
-    }
-}
-
-impl fmt::Display for RequestId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Integer(id) => write!(f, "{id}"),
-            Self::String(id) => write!(f, "{id:?}"),
-        }
     }
 }
 

@@ -42,9 +42,9 @@ mod tasks;
 mod tools;
 mod utilities;
 
+pub use crate::json_rpc::RequestId;
 pub use base::{
-    Annotations, Cursor, Icon, IconTheme, Implementation, JsonObject, OutOfRange, ProgressToken, RequestId,
-    Role,
+    Annotations, Cursor, Icon, IconTheme, Implementation, JsonObject, OutOfRange, ProgressToken, Role,
 };
 pub use blob::{Blob, InvalidBase64};
 pub use completion::{

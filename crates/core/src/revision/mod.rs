@@ -3,6 +3,7 @@
 //! This is the only place where revisions are told apart. Everything else asks [`Rules`] by name:
 //! `rules.not_found_code`, `rules.has_audio`. There is no ordering on [`Revision`], on purpose.
 
+mod methods;
 mod rules;
 
 pub use rules::{ArgumentErrors, ElicitationForms, ErrorId, Rules, StructuredOutput};

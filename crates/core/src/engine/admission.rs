@@ -1,0 +1,160 @@
+//! From a request on the wire to an exchange: which revision it speaks and who sends it.
+//!
+//! A modern request brings everything itself, in `_meta`; nothing is remembered from one to the next,
+//! except that the same metadata need not be decoded twice. A legacy request gets it from its session.
+
+use std::sync::Arc;
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use crate::json_rpc::{Request, RequestId};
+use crate::model::{ClientCapabilities, ErrorObject, Implementation, LoggingLevel, Method, ProgressToken};
+use crate::revision::{Revision, Rules};
+
+/// Server overloaded. Outside the range that JSON-RPC and MCP reserve.
+pub(super) const BUSY: i64 = -31429;
+
+/// Who is at the other end: what it says about itself, which proves nothing.
+#[derive(Debug, Clone)]
+pub struct Peer {
+    /// The revision that is spoken.
+    pub revision: Revision,
+    /// Name and version, where given.
+    pub info: Option<Implementation>,
+    /// What it can do.
+    pub capabilities: ClientCapabilities,
+}
+
+/// One request with all that is needed to answer it.
+#[derive(Debug, Clone)]
+pub struct Exchange {
+    /// Repeated in the answer.
+    pub id: RequestId,
+    /// What is asked for; this revision has it.
+    pub method: Method,
+    /// The rules of the revision that is spoken.
+    pub rules: &'static Rules,
+    /// Who asks.
+    pub peer: Arc<Peer>,
+    /// Progress is wanted under this token.
+    pub progress_token: Option<ProgressToken>,
+    /// Log messages of this level and above are wanted.
+    pub log_level: Option<LoggingLevel>,
+}
+
+/// The members of `_meta` that decide about a request. Every other member is the handler's.
+#[derive(Debug, Default, Deserialize)]
+pub(super) struct DecidingMeta<'a> {
+    #[serde(borrow, rename = "io.modelcontextprotocol/protocolVersion")]
+    pub(super) protocol_version: Option<&'a RawValue>,
+    #[serde(borrow, rename = "io.modelcontextprotocol/clientCapabilities")]
+    client_capabilities: Option<&'a RawValue>,
+    #[serde(borrow, rename = "io.modelcontextprotocol/clientInfo")]
+    client_info: Option<&'a RawValue>,
+    #[serde(borrow, rename = "io.modelcontextprotocol/logLevel")]
+    log_level: Option<&'a RawValue>,
+    #[serde(borrow, rename = "progressToken")]
+    progress_token: Option<&'a RawValue>,
+}
+
+impl<'a> DecidingMeta<'a> {
+    pub(super) fn read(meta: Option<&'a str>) -> Result<Self, ErrorObject> {
+        match meta {
+            Some(text) => serde_json::from_str(text)
+                .map_err(|_| ErrorObject::invalid_params("the member \"_meta\" must be an object")),
+            None => Ok(Self::default()),
+        }
+    }
+
+    pub(super) fn progress_token(&self) -> Result<Option<ProgressToken>, ErrorObject> {
+        self.progress_token
+            .map(|raw| serde_json::from_str(raw.get()))
+            .transpose()
+            .map_err(|_| ErrorObject::invalid_params("a progress token is a string or an integer"))
+    }
+}
+
+/// Remembers the last modern peer, because clients repeat the same metadata in every request.
+#[derive(Debug, Default)]
+pub struct PeerCache {
+    last: Option<(Box<str>, Box<str>, Arc<Peer>)>,
+}
+
+impl PeerCache {
+    fn peer(&mut self, revision: Revision, meta: &DecidingMeta<'_>) -> Result<Arc<Peer>, ErrorObject> {
+        let capabilities =
+            meta.client_capabilities.map(RawValue::get).ok_or_else(|| missing("clientCapabilities"))?;
+        let info = meta.client_info.map_or("", RawValue::get);
+        if let Some((known_capabilities, known_info, peer)) = &self.last
+            && **known_capabilities == *capabilities
+            && **known_info == *info
+            && peer.revision == revision
+        {
+            return Ok(Arc::clone(peer));
+        }
+        let peer = Arc::new(Peer {
+            revision,
+            // For display only: a client that describes itself badly is served all the same.
+            info: serde_json::from_str(info).ok(),
+            capabilities: serde_json::from_str(capabilities).map_err(|_| {
+                ErrorObject::invalid_params("clientCapabilities in _meta must be capabilities")
+            })?,
+        });
+        self.last = Some((capabilities.into(), info.into(), Arc::clone(&peer)));
+        Ok(peer)
+    }
+}
+
+/// Admits a modern request, in the order in which faults are to be reported: metadata, version, method.
+///
+/// Returns `None` where the request does not say that it is modern.
+pub fn admit_modern(request: &Request<'_>, cache: &mut PeerCache) -> Option<Result<Exchange, ErrorObject>> {
+    match DecidingMeta::read(request.meta) {
+        Ok(meta) if meta.protocol_version.is_some() => Some(admit(request, &meta, cache)),
+        _ => None,
+    }
+}
+
+fn admit(
+    request: &Request<'_>,
+    meta: &DecidingMeta<'_>,
+    cache: &mut PeerCache,
+) -> Result<Exchange, ErrorObject> {
+    let requested: String = meta
+        .protocol_version
+        .and_then(|raw| serde_json::from_str(raw.get()).ok())
+        .ok_or_else(|| missing("protocolVersion"))?;
+    if meta.client_capabilities.is_none() {
+        return Err(missing("clientCapabilities"));
+    }
+    let progress_token = meta.progress_token()?;
+    let log_level = meta
+        .log_level
+        .map(|raw| serde_json::from_str(raw.get()))
+        .transpose()
+        .map_err(|_| ErrorObject::invalid_params("logLevel in _meta is not a level"))?;
+    let revision = Revision::parse(&requested)
+        .filter(|revision| revision.is_modern())
+        .ok_or_else(|| unsupported_version(&requested))?;
+    let peer = cache.peer(revision, meta)?;
+    let rules = revision.rules();
+    let method = known_method(request, rules)?;
+    Ok(Exchange { id: request.id.clone(), method, rules, peer, progress_token, log_level })
+}
+
+/// The method, if this revision has it as a request of clients.
+pub(super) fn known_method(request: &Request<'_>, rules: &Rules) -> Result<Method, ErrorObject> {
+    Method::parse(&request.method)
+        .filter(|method| rules.client_may_request(*method))
+        .ok_or_else(|| ErrorObject::method_not_found(&request.method))
+}
+
+pub(super) fn unsupported_version(requested: &str) -> ErrorObject {
+    let supported: Vec<_> = Revision::MODERN.iter().map(|revision| revision.as_str()).collect();
+    ErrorObject::unsupported_version(requested, &supported)
+}
+
+fn missing(key: &str) -> ErrorObject {
+    ErrorObject::invalid_params(format!("_meta lacks \"io.modelcontextprotocol/{key}\""))
+}

@@ -1,0 +1,280 @@
+//! Reading messages: one decode of the envelope, which borrows everything from the input.
+//!
+//! Members are only located here. What `params` or `result` hold is decoded once, by whoever knows
+//! the method.
+
+use std::borrow::Cow;
+
+use super::RequestId;
+use super::scan::Scanner;
+use crate::model::ErrorObject;
+
+/// Bounds on what is read at all.
+#[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
+pub struct Limits {
+    /// Nesting of arrays and objects.
+    pub depth: usize,
+    /// Bytes of an id, as it stands in the text.
+    pub id_bytes: usize,
+    /// Messages in a batch.
+    pub batch: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { depth: 64, id_bytes: 1024, batch: 100 }
+    }
+}
+
+/// One frame of a transport: a message, or the elements of a batch still to be decoded one by one.
+#[derive(Debug)]
+pub enum Frame<'a> {
+    /// A single message.
+    Single(Message<'a>),
+    /// A JSON array. Whether it may be one is a rule of the revision.
+    Batch(Vec<&'a str>),
+}
+
+/// A message, by the keys that it has.
+#[derive(Debug)]
+pub enum Message<'a> {
+    /// `method` and `id`.
+    Request(Request<'a>),
+    /// `method` without `id`.
+    Notification(Notification<'a>),
+    /// `result` or `error`.
+    Response(Response<'a>),
+}
+
+/// A request.
+#[derive(Debug)]
+pub struct Request<'a> {
+    /// Repeated in the answer.
+    pub id: RequestId,
+    /// What is asked for.
+    pub method: Cow<'a, str>,
+    /// The parameters, an object if they are there.
+    pub params: Option<&'a str>,
+    /// The member `_meta` of the parameters.
+    pub meta: Option<&'a str>,
+}
+
+/// A notification.
+#[derive(Debug)]
+pub struct Notification<'a> {
+    /// What is told.
+    pub method: Cow<'a, str>,
+    /// The parameters, an object if they are there.
+    pub params: Option<&'a str>,
+    /// The member `_meta` of the parameters.
+    pub meta: Option<&'a str>,
+}
+
+/// A response.
+#[derive(Debug)]
+pub struct Response<'a> {
+    /// Absent or null where the other side could not read ours.
+    pub id: Option<RequestId>,
+    /// The result, an object; or the error.
+    pub outcome: Result<&'a str, ErrorObject>,
+}
+
+/// Why a message was not accepted, ready to be sent back.
+#[derive(Debug, Clone)]
+pub struct Refusal {
+    /// The id, where it could be read.
+    pub id: Option<RequestId>,
+    /// Code and text.
+    pub error: ErrorObject,
+    /// Whether it was meant as a request or notification, as far as one can tell.
+    pub has_method: bool,
+}
+
+impl Refusal {
+    pub(super) fn parse(reason: &str) -> Self {
+        Self { id: None, error: ErrorObject::parse_error(reason), has_method: false }
+    }
+}
+
+/// Reads frames. Keeps its scratch memory between them.
+#[derive(Debug, Default)]
+pub struct Decoder {
+    limits: Limits,
+    keys: Vec<u64>,
+}
+
+#[derive(Default)]
+struct Members<'a> {
+    jsonrpc: Option<&'a str>,
+    id: Option<&'a str>,
+    method: Option<&'a str>,
+    params: Option<&'a str>,
+    meta: Option<&'a str>,
+    result: Option<&'a str>,
+    error: Option<&'a str>,
+}
+
+impl Decoder {
+    /// A reader with these limits.
+    pub fn new(limits: Limits) -> Self {
+        Self { limits, keys: Vec::new() }
+    }
+
+    /// Reads one frame.
+    pub fn frame<'a>(&mut self, bytes: &'a [u8]) -> Result<Frame<'a>, Refusal> {
+        let text = std::str::from_utf8(bytes).map_err(|_| Refusal::parse("not valid UTF-8"))?;
+        let first = text.bytes().find(|byte| !matches!(byte, b' ' | b'\t' | b'\n' | b'\r'));
+        if first == Some(b'[') { self.batch(text) } else { self.message(text).map(Frame::Single) }
+    }
+
+    fn batch<'a>(&mut self, text: &'a str) -> Result<Frame<'a>, Refusal> {
+        let limit = self.limits.batch;
+        let mut scanner = Scanner::new(text, self.limits.depth + 1, &mut self.keys);
+        let mut items = Vec::new();
+        scanner.peek_value();
+        scanner.array(|item| {
+            if items.len() == limit {
+                return Err(Refusal {
+                    id: None,
+                    error: ErrorObject::invalid_request("too many messages in one batch"),
+                    has_method: false,
+                });
+            }
+            items.push(item);
+            Ok(())
+        })?;
+        scanner.end()?;
+        Ok(Frame::Batch(items))
+    }
+
+    /// Reads one message that is known not to be a batch.
+    pub fn message<'a>(&mut self, text: &'a str) -> Result<Message<'a>, Refusal> {
+        let mut scanner = Scanner::new(text, self.limits.depth, &mut self.keys);
+        if scanner.peek_value() != Some(b'{') {
+            scanner.value()?;
+            scanner.end()?;
+            return Err(refuse(None, false, "a message is an object"));
+        }
+        let mut members = Members::default();
+        scanner.object_with(|scanner, key| {
+            if key.is("params") && scanner.peek_value() == Some(b'{') {
+                let (params, meta) = params_with_meta(scanner)?;
+                members.params = Some(params);
+                members.meta = meta;
+                return Ok(());
+            }
+            let value = scanner.value()?;
+            let member = if key.is("jsonrpc") {
+                &mut members.jsonrpc
+            } else if key.is("id") {
+                &mut members.id
+            } else if key.is("method") {
+                &mut members.method
+            } else if key.is("params") {
+                &mut members.params
+            } else if key.is("result") {
+                &mut members.result
+            } else if key.is("error") {
+                &mut members.error
+            } else {
+                return Ok(());
+            };
+            *member = Some(value);
+            Ok(())
+        })?;
+        scanner.end()?;
+        let duplicate = scanner.duplicate_depth;
+        self.classify(members, duplicate)
+    }
+
+    fn classify<'a>(&self, members: Members<'a>, duplicate: Option<usize>) -> Result<Message<'a>, Refusal> {
+        let has_method = members.method.is_some();
+        if duplicate == Some(1) {
+            // Which of two ids to answer to would be a guess.
+            return Err(refuse(None, has_method, "a key appears twice"));
+        }
+        let id = match members.id {
+            Some(raw) if raw.len() <= self.limits.id_bytes => RequestId::from_json(raw),
+            _ => None,
+        };
+        if duplicate.is_some() {
+            return Err(refuse(id, has_method, "a key appears twice"));
+        }
+        if members.jsonrpc != Some(r#""2.0""#) {
+            return Err(refuse(id, has_method, "the member \"jsonrpc\" must be \"2.0\""));
+        }
+        match members.method {
+            Some(method) => call(&members, method, id),
+            None => response(&members, id),
+        }
+    }
+}
+
+fn call<'a>(members: &Members<'a>, method: &'a str, id: Option<RequestId>) -> Result<Message<'a>, Refusal> {
+    if members.result.is_some() || members.error.is_some() {
+        return Err(refuse(id, true, "a message has a method or a result, not both"));
+    }
+    let Some(method) = text_of(method) else {
+        return Err(refuse(id, true, "the member \"method\" must be a string"));
+    };
+    if members.id.is_some() && id.is_none() {
+        return Err(refuse(None, true, "an id is a string or an integer of bounded length"));
+    }
+    if members.params.is_some_and(|params| !params.starts_with('{')) {
+        return Err(Refusal {
+            id,
+            error: ErrorObject::invalid_params("the member \"params\" must be an object"),
+            has_method: true,
+        });
+    }
+    let (params, meta) = (members.params, members.meta);
+    Ok(match id {
+        Some(id) => Message::Request(Request { id, method, params, meta }),
+        None => Message::Notification(Notification { method, params, meta }),
+    })
+}
+
+fn response<'a>(members: &Members<'a>, id: Option<RequestId>) -> Result<Message<'a>, Refusal> {
+    if members.id.is_some_and(|raw| raw != "null") && id.is_none() {
+        return Err(refuse(None, false, "an id is a string or an integer of bounded length"));
+    }
+    match (members.result, members.error) {
+        (Some(result), None) if result.starts_with('{') && id.is_some() => {
+            Ok(Message::Response(Response { id, outcome: Ok(result) }))
+        }
+        (Some(_), None) if id.is_none() => Err(refuse(None, false, "a result without an id")),
+        (Some(_), None) => Err(refuse(id, false, "a result must be an object")),
+        (None, Some(error)) => match serde_json::from_str(error) {
+            Ok(error) => Ok(Message::Response(Response { id, outcome: Err(error) })),
+            Err(_) => Err(refuse(id, false, "an error must have an integer code and a message")),
+        },
+        (Some(_), Some(_)) => Err(refuse(id, false, "a response has a result or an error, not both")),
+        (None, None) => Err(refuse(id, false, "neither a method nor a result nor an error")),
+    }
+}
+
+fn refuse(id: Option<RequestId>, has_method: bool, reason: &str) -> Refusal {
+    Refusal { id, error: ErrorObject::invalid_request(reason), has_method }
+}
+
+fn text_of(raw: &str) -> Option<Cow<'_, str>> {
+    let inner = raw.strip_prefix('"')?.strip_suffix('"')?;
+    if !inner.contains('\\') {
+        return Some(Cow::Borrowed(inner));
+    }
+    serde_json::from_str(raw).ok().map(Cow::Owned)
+}
+
+fn params_with_meta<'a>(scanner: &mut Scanner<'a, '_>) -> Result<(&'a str, Option<&'a str>), Refusal> {
+    let mut meta = None;
+    let params = scanner.span(|scanner| {
+        scanner.object(|_, key, value| {
+            if key.is("_meta") {
+                meta = Some(value);
+            }
+            Ok(())
+        })
+    })?;
+    Ok((params, meta))
+}

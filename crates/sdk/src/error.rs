@@ -1,0 +1,124 @@
+//! What can go wrong, by who is to blame.
+//!
+//! A tool's own failure is not among these: it is a result that the model sees. These are failures of
+//! calls, connections and peers, and what a person may answer to a question.
+
+use std::fmt;
+use std::io;
+use std::time::Duration;
+
+use contexture_core::model::ErrorObject;
+
+/// The result of everything in this library that can fail.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Why something failed.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Error {
+    /// The peer answered with an error.
+    Remote(ErrorObject),
+    /// The peer broke the protocol.
+    PeerMisbehaved(String),
+    /// The peer keeps to the protocol, but has not what is needed: a revision, a capability.
+    PeerIncompatible(String),
+    /// This library was used in a way that cannot work.
+    Misuse(String),
+    /// Reading or writing failed.
+    Transport(io::Error),
+    /// The connection is over; the text says how it ended.
+    Closed(String),
+    /// No answer within this time.
+    Timeout(Duration),
+    /// The call was cancelled.
+    Cancelled,
+    /// The person said no.
+    Declined,
+    /// The person went away without an answer.
+    Dismissed,
+    /// The client cannot be asked for this.
+    Unsupported(Capability),
+    /// There is no such resource. Return it from a resource handler.
+    NotFound,
+    /// Something is larger or more than the [policy](crate::Policy) allows.
+    TooMuch(String),
+    /// Data does not fit its schema.
+    Invalid(String),
+}
+
+/// A client capability that a server may need.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Capability {
+    /// Filling in forms.
+    Elicitation,
+    /// Visiting URLs.
+    UrlElicitation,
+    /// Asking the model.
+    Sampling,
+    /// Asking the model with tools.
+    SamplingTools,
+    /// Naming the client's roots.
+    Roots,
+}
+
+impl Capability {
+    /// As a capabilities object that declares just this.
+    pub fn to_json(self) -> serde_json::Value {
+        match self {
+            Self::Elicitation => serde_json::json!({ "elicitation": { "form": {} } }),
+            Self::UrlElicitation => serde_json::json!({ "elicitation": { "url": {} } }),
+            Self::Sampling => serde_json::json!({ "sampling": {} }),
+            Self::SamplingTools => serde_json::json!({ "sampling": { "tools": {} } }),
+            Self::Roots => serde_json::json!({ "roots": {} }),
+        }
+    }
+}
+
+impl fmt::Display for Capability {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Elicitation => "elicitation",
+            Self::UrlElicitation => "elicitation by URL",
+            Self::Sampling => "sampling",
+            Self::SamplingTools => "sampling with tools",
+            Self::Roots => "roots",
+        })
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Remote(error) => write!(f, "the peer answered with error {}: {}", error.code, error.message),
+            Self::PeerMisbehaved(what) => write!(f, "the peer broke the protocol: {what}"),
+            Self::PeerIncompatible(what) => write!(f, "the peer is not compatible: {what}"),
+            Self::Misuse(what) => write!(f, "wrong use of contexture: {what}"),
+            Self::Transport(error) => write!(f, "the connection failed: {error}"),
+            Self::Closed(how) => write!(f, "the connection is over: {how}"),
+            Self::Timeout(time) => write!(f, "no answer within {time:?}"),
+            Self::Cancelled => f.write_str("the call was cancelled"),
+            Self::Declined => f.write_str("the person declined"),
+            Self::Dismissed => f.write_str("the person did not answer"),
+            Self::Unsupported(what) => write!(f, "the client does not support {what}"),
+            Self::NotFound => f.write_str("there is no such resource"),
+            Self::TooMuch(what) => write!(f, "over the limit: {what}"),
+            Self::Invalid(what) => write!(f, "not valid: {what}"),
+        }
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Transport(error) => Some(error),
+            _ => None,
+        }
+    }
+}
+
+impl From<io::Error> for Error {
+    fn from(error: io::Error) -> Self {
+        Self::Transport(error)
+    }
+}

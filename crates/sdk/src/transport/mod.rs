@@ -1,0 +1,83 @@
+//! Ways to move messages: standard input and output, memory, and whatever you bring.
+//!
+//! A transport moves whole messages and knows nothing about what they mean. Sessions, ids, timeouts and
+//! eras are decided above it.
+
+mod line;
+mod memory;
+mod stdio;
+
+use std::io;
+use std::task::{Context, Poll};
+
+use bytes::Bytes;
+
+pub use line::LineTransport;
+pub use memory::{MemoryTransport, memory};
+pub use stdio::StdioTransport;
+
+/// A connection that carries messages both ways.
+///
+/// **Set-up.** A value of this type is a connection that is already open; whatever has to be dialled or
+/// spawned is done before. The first message is the client's.
+///
+/// **Framing.** A message is one JSON text without a raw line break. [`send`](Self::send) takes messages
+/// that each end with a line break; [`poll_receive`](Self::poll_receive) yields them without it. Order is
+/// kept in each direction and nothing is delivered twice.
+///
+/// **Close.** [`Incoming::End`] says that the peer has finished sending; it may still read. After
+/// [`poll_close`](Self::poll_close) is ready the peer sees the end of our messages. Dropping a transport
+/// closes it at once.
+pub trait Transport: Send + 'static {
+    /// The next message.
+    fn poll_receive(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<Incoming>>;
+
+    /// Takes messages to be sent, and leaves the buffer empty. They leave with the next flush.
+    fn send(&mut self, lines: &mut Vec<u8>);
+
+    /// Bytes taken by [`send`](Self::send) that have not left yet.
+    fn unsent(&self) -> usize;
+
+    /// Moves what was taken towards the peer.
+    fn poll_flush(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>>;
+
+    /// Flushes, then tells the peer that nothing more will come.
+    fn poll_close(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>>;
+}
+
+/// What arrives over a transport.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Incoming {
+    /// One message.
+    Message(Bytes),
+    /// A message longer than this many bytes. It was thrown away; what follows it is fine.
+    TooLong {
+        /// The limit that it exceeded.
+        limit: usize,
+    },
+    /// The peer has finished.
+    End,
+}
+
+impl<T: Transport + ?Sized> Transport for Box<T> {
+    fn poll_receive(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<Incoming>> {
+        (**self).poll_receive(cx)
+    }
+
+    fn send(&mut self, lines: &mut Vec<u8>) {
+        (**self).send(lines);
+    }
+
+    fn unsent(&self) -> usize {
+        (**self).unsent()
+    }
+
+    fn poll_flush(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        (**self).poll_flush(cx)
+    }
+
+    fn poll_close(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        (**self).poll_close(cx)
+    }
+}
