@@ -3,8 +3,12 @@
 mod error;
 pub mod policy;
 mod schema;
+#[cfg(feature = "server")]
+pub mod server;
 pub mod transport;
 
 pub use contexture_core::{engine, json_rpc, model, revision};
 pub use error::{Capability, Error, Result};
 pub use policy::Policy;
+#[cfg(feature = "server")]
+pub use server::{Args, Context, Json, Principal, Server, State, prompt, resource, tool};

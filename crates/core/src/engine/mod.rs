@@ -8,7 +8,7 @@ mod in_flight;
 mod pending;
 mod session;
 
-pub use admission::{Exchange, Peer, PeerCache, admit_modern};
+pub use admission::{BUSY, Exchange, Peer, PeerCache, admit_modern};
 pub use allowance::Allowance;
 pub use in_flight::{InFlight, NotAccepted};
 pub use pending::{Patience, Pending, TooManyPending};
