@@ -2,6 +2,7 @@
 
 mod error;
 pub mod policy;
+mod schema;
 pub mod transport;
 
 pub use contexture_core::{engine, json_rpc, model, revision};
