@@ -260,7 +260,6 @@ fn unknown_members_are_accepted() {
     decode::<EmptyResult>(json!({ "new": [] })).expect("decodes");
 }
 
-// covers: SCHEMA-EMPTY-RESULT
 #[test]
 fn an_empty_result_is_an_empty_object() {
     assert_eq!(json!(EmptyResult::default()), json!({}));

@@ -190,7 +190,6 @@ fn matching_gives_back_the_values() {
     }
 }
 
-// covers: RES-SEC-VALIDATE-URI
 #[test]
 fn captures_stay_where_they_stand() {
     for (template, uri) in [

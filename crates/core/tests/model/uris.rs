@@ -2,7 +2,6 @@
 
 use contexture_core::uri::{UriError, check, check_root, climbs};
 
-// covers: RES-URI-IDENTIFIER
 #[test]
 fn uris_have_a_scheme_and_no_odd_characters() {
     for uri in
@@ -21,7 +20,6 @@ fn uris_have_a_scheme_and_no_odd_characters() {
     }
 }
 
-// covers: ROOTS-URI-FILE
 #[test]
 fn roots_are_files_here() {
     for uri in
@@ -47,7 +45,6 @@ fn roots_are_files_here() {
     }
 }
 
-// covers: RES-SEC-VALIDATE-URI
 #[test]
 fn climbing_is_seen_through_its_disguises() {
     for path in [

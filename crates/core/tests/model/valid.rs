@@ -66,7 +66,7 @@ fn every_revision(test: impl Fn(&mut Bench)) {
     }
 }
 
-// covers: SCHEMA-AUTHORITATIVE, SCHEMA-INIT-RESULT, SCHEMA-IMPLEMENTATION
+// covers: SCHEMA-INIT-RESULT, SCHEMA-IMPLEMENTATION
 #[test]
 fn introductions() {
     every_revision(|bench| {
@@ -101,7 +101,7 @@ fn introductions() {
     });
 }
 
-// covers: SCHEMA-AUTHORITATIVE, SCHEMA-TOOL, SCHEMA-TOOL-RESULT-CONTENT, SCHEMA-LIST-RESULTS, SCHEMA-CONTENT-UNION-2024
+// covers: SCHEMA-TOOL, SCHEMA-TOOL-RESULT-CONTENT, SCHEMA-LIST-RESULTS, SCHEMA-CONTENT-UNION-2024
 #[test]
 fn tools() {
     every_revision(|bench| {
@@ -127,7 +127,7 @@ fn tools() {
     });
 }
 
-// covers: SCHEMA-AUTHORITATIVE, SCHEMA-RESOURCE, SCHEMA-RESOURCE-CONTENTS, SCHEMA-PROMPT, SCHEMA-COMPLETE, SCHEMA-LIST-RESULTS
+// covers: SCHEMA-RESOURCE, SCHEMA-RESOURCE-CONTENTS, SCHEMA-PROMPT, SCHEMA-COMPLETE, SCHEMA-LIST-RESULTS
 #[test]
 fn offers() {
     every_revision(|bench| {
@@ -158,7 +158,7 @@ fn offers() {
     });
 }
 
-// covers: SCHEMA-AUTHORITATIVE, SCHEMA-COMPLETE, COMPL-CONTEXT, SCHEMA-CURSOR-STRING
+// covers: SCHEMA-COMPLETE, SCHEMA-CURSOR-STRING
 #[test]
 fn requests_of_clients() {
     every_revision(|bench| {
@@ -192,7 +192,7 @@ fn requests_of_clients() {
     });
 }
 
-// covers: SCHEMA-AUTHORITATIVE, SCHEMA-SAMPLING-REQUEST, SCHEMA-SAMPLING-RESULT, SCHEMA-SAMPLING-CONTENT, SCHEMA-ELICIT, ELIC-SCHEMA-FLAT
+// covers: SCHEMA-SAMPLING-REQUEST, SCHEMA-SAMPLING-RESULT, SCHEMA-SAMPLING-CONTENT, SCHEMA-ELICIT, ELIC-SCHEMA-FLAT
 #[test]
 fn asks_and_answers() {
     every_revision(|bench| {
@@ -221,7 +221,7 @@ fn asks_and_answers() {
     });
 }
 
-// covers: SCHEMA-AUTHORITATIVE, SCHEMA-NOTIFICATION-PARAMS, SCHEMA-LOG-MESSAGE, PROG-MESSAGE, SCHEMA-RESOURCE-URI-PARAM
+// covers: SCHEMA-NOTIFICATION-PARAMS, SCHEMA-LOG-MESSAGE, SCHEMA-RESOURCE-URI-PARAM
 #[test]
 fn notifications() {
     every_revision(|bench| {
