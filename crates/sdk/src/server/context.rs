@@ -191,6 +191,11 @@ impl Context {
         self.inner.wire.chat(Method::Progress, &params);
     }
 
+    /// How many progress and log messages of this connection were dropped for being too many.
+    pub fn dropped_notifications(&self) -> u64 {
+        self.inner.wire.dropped_chatter()
+    }
+
     /// Sends a log message, if the client wants this level.
     pub fn log(&self, level: LoggingLevel, data: impl Serialize) {
         self.send_log(level, None, &data);
