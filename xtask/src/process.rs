@@ -13,17 +13,18 @@ pub fn run(command: &mut Command) -> Result<(), String> {
     }
 }
 
-/// Runs the command and returns its standard output; failure quotes the end of its standard error.
+/// Runs the command and returns its standard output; failure quotes what it complained about.
 pub fn capture(command: &mut Command) -> Result<String, String> {
     let line = show(command);
     let output = command.output().map_err(|error| format!("`{line}` could not be started: {error}"))?;
     if output.status.success() {
         return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
     }
+    // cargo's complaint comes before its hints (and before a backtrace, where those are switched on).
     let stderr = String::from_utf8_lossy(&output.stderr);
-    let tail: Vec<&str> = stderr.lines().rev().take(5).collect();
-    let tail: Vec<&str> = tail.into_iter().rev().collect();
-    Err(format!("`{line}` ended with {}: {}", output.status, tail.join("\n")))
+    let complaint = stderr.lines().skip_while(|line| !line.starts_with("error")).take(3);
+    let words: Vec<&str> = complaint.map(str::trim).filter(|line| !line.is_empty()).collect();
+    Err(format!("`{line}` ended with {}: {}", output.status, words.join(" ")))
 }
 
 /// Whether the command can be run and succeeds; its output is dropped.
