@@ -1,1 +1,6 @@
-//! The Model Context Protocol without I/O.
+//! The Model Context Protocol without I/O: envelope, model, revisions, engine.
+//!
+//! Time and ids come in as arguments; nothing here reads a clock, a socket or a source of chance.
+
+pub mod model;
+pub mod revision;
