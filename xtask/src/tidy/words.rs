@@ -71,19 +71,8 @@ fn panics(source: &Source) -> Vec<Finding> {
 }
 
 /// Words that name a thing after nothing that it does.
-const EMPTY: [&str; 11] = [
-    "manager",
-    "managers",
-    "worker",
-    "workers",
-    "helper",
-    "helpers",
-    "common",
-    "util",
-    "utils",
-    "utility",
-    "utilities",
-];
+const EMPTY: [&str; 9] =
+    ["manager", "managers", "worker", "workers", "helper", "helpers", "common", "util", "utils"];
 
 /// Files and types are not called manager, worker, helper, common or util.
 fn names(source: &Source) -> Vec<Finding> {
