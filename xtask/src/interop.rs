@@ -1,7 +1,7 @@
 //! `cargo xtask interop`: real peers over stdio, their clients on our demo server and our client on their
 //! servers, in every era that they speak.
 //!
-//! Nothing is skipped silently: every check of `CHECKS` has a cell in every column, a check that a program
+//! Nothing is skipped silently: every check of interop/checks.txt has a cell in every column, a check that a program
 //! did not report is a failure, and what a peer does not have is `absent` with its reason. The programs
 //! and their output are described in interop/README.md.
 
@@ -14,72 +14,48 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 use table::Column;
 
-/// Every check, by the exact name that the programs print.
-const CHECKS: [&str; 30] = [
-    "handshake",
-    "ping",
-    "tools/list",
-    "tools/call echo",
-    "tools/call add structured",
-    "tools/call weather structured",
-    "tools/call fail isError",
-    "tools/call kinds",
-    "tools/call unknown tool error",
-    "resources/list",
-    "resources/read text",
-    "resources/read blob",
-    "resources/read missing error",
-    "resources/templates/list",
-    "resources/read template",
-    "resources/subscribe updated",
-    "prompts/list",
-    "prompts/get",
-    "prompts/get missing argument error",
-    "completion prompt",
-    "completion template",
-    "logging setLevel + messages",
-    "progress",
-    "cancel",
-    "sampling",
-    "elicitation accept",
-    "elicitation decline",
-    "roots",
-    "list_changed",
-    "close",
-];
+/// Every check, one per line, by the exact name that the programs print.
+const CHECKS: &str = "interop/checks.txt";
 
 /// One library that we talk to.
 struct Peer {
     name: &'static str,
-    eras: &'static [&'static str],
+    /// Eras that its client can be told to speak. `auto` probes and falls back.
+    client_eras: &'static [&'static str],
     /// Takes `--era ERA -- COMMAND…`.
     client: &'static [&'static str],
+    /// Eras in which our client tries its server; always also `auto`, which has to find out.
+    server_eras: &'static [&'static str],
     server: &'static [&'static str],
 }
 
 const PEERS: [Peer; 4] = [
     Peer {
         name: "python-2.3.0",
-        eras: &["legacy", "modern"],
+        client_eras: &["legacy", "modern", "auto"],
         client: &["interop/python/.venv-2/bin/python", "interop/python/client.py"],
+        server_eras: &["legacy", "modern", "auto"],
         server: &["interop/python/.venv-2/bin/python", "interop/python/server.py"],
     },
     Peer {
         name: "python-1.30.0",
-        eras: &["legacy"],
+        client_eras: &["legacy"],
         client: &["interop/python/.venv-1/bin/python", "interop/python/client.py"],
+        server_eras: &["legacy", "auto"],
         server: &["interop/python/.venv-1/bin/python", "interop/python/server.py"],
     },
     Peer {
         name: "typescript-1.32.2",
-        eras: &["legacy"],
+        client_eras: &["legacy"],
         client: &["node", "interop/typescript/client.mjs"],
+        server_eras: &["legacy", "auto"],
         server: &["node", "interop/typescript/server.mjs"],
     },
     Peer {
         name: "rmcp-3.8.0",
-        eras: &["legacy", "modern"],
+        client_eras: &["legacy", "modern", "auto"],
         client: &["interop/rmcp/target/debug/rmcp-client"],
+        server_eras: &["legacy", "modern", "auto"],
         server: &["interop/rmcp/target/debug/rmcp-server"],
     },
 ];
@@ -106,21 +82,31 @@ pub fn run(args: &[String]) -> Result<(), String> {
     let logs = root.join("target/interop");
     std::fs::create_dir_all(&logs).map_err(|error| format!("target/interop: {error}"))?;
 
+    let text = std::fs::read_to_string(root.join(CHECKS)).map_err(|error| format!("{CHECKS}: {error}"))?;
+    let checks: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
+    if checks.is_empty() {
+        return Err(format!("{CHECKS} names no check"));
+    }
+
     let mut columns = Vec::new();
     for peer in &peers {
-        for era in peer.eras {
+        for era in peer.client_eras {
             let theirs = with_era(peer.client, era, &ours.server);
-            columns.push(column(&root, &logs, format!("{} client → ours, {era}", peer.name), &theirs));
+            let name = format!("{} client → ours, {era}", peer.name);
+            columns.push(column(&root, &logs, name, &checks, &theirs));
+        }
+        for era in peer.server_eras {
             let server: Vec<String> = peer.server.iter().map(|part| (*part).to_owned()).collect();
             let mine = with_era(&[&ours.client], era, &server);
-            columns.push(column(&root, &logs, format!("ours → {} server, {era}", peer.name), &mine));
+            let name = format!("ours → {} server, {era}", peer.name);
+            columns.push(column(&root, &logs, name, &checks, &mine));
         }
     }
-    let failures = table::print(&CHECKS, &columns);
+    let failures = table::print(&checks, &columns);
     if failures > 0 {
         return Err(format!("{failures} checks failed; the programs' stderr is in target/interop"));
     }
-    println!("interop: {} checks in {} columns, none failed", CHECKS.len(), columns.len());
+    println!("interop: {} checks in {} columns, none failed", checks.len(), columns.len());
     if only.is_some() {
         println!("!! ONLY {}: the other peers were not run", peers[0].name);
     }
@@ -151,18 +137,30 @@ impl Ours {
 
 /// Languages first (from the system's packages, if we may install them), then the peers' own packages.
 fn prepare(root: &Path) -> Result<(), String> {
-    let probe = |program: &str, args: &[&str]| process::succeeds(Command::new(program).args(args));
-    let mut missing = Vec::new();
-    if !probe("python3", &["-c", "import venv, ensurepip"]) {
-        missing.extend(["python3", "python3-venv"]);
-    }
-    if !probe("node", &["--version"]) || !probe("npm", &["--version"]) {
-        missing.extend(["nodejs", "npm"]);
-    }
+    let missing = missing_languages();
     if !missing.is_empty() {
         install(&missing)?;
+        if !missing_languages().is_empty() {
+            return Err("the peers need python3 ≥ 3.11 with venv and node ≥ 20 with npm".to_owned());
+        }
     }
-    process::run(Command::new("bash").arg("interop/setup.sh").current_dir(root))
+    // Their programs are expected in their own target directory, wherever ours is.
+    let mut setup = Command::new("bash");
+    process::run(setup.arg("interop/setup.sh").current_dir(root).env_remove("CARGO_TARGET_DIR"))
+}
+
+/// Debian's names of what is not there, or too old.
+fn missing_languages() -> Vec<&'static str> {
+    let probe = |program: &str, args: &[&str]| process::succeeds(Command::new(program).args(args));
+    let mut missing = Vec::new();
+    if !probe("python3", &["-c", "import venv, ensurepip, sys; sys.exit(sys.version_info < (3, 11))"]) {
+        missing.extend(["python3", "python3-venv"]);
+    }
+    let node = probe("node", &["-e", "process.exit(parseInt(process.versions.node) < 20 ? 1 : 0)"]);
+    if !node || !probe("npm", &["--version"]) {
+        missing.extend(["nodejs", "npm"]);
+    }
+    missing
 }
 
 fn install(packages: &[&str]) -> Result<(), String> {
@@ -178,14 +176,14 @@ fn install(packages: &[&str]) -> Result<(), String> {
 }
 
 /// Runs one program to its end and reads its report.
-fn column(root: &Path, logs: &Path, name: String, line: &[String]) -> Column {
+fn column(root: &Path, logs: &Path, name: String, checks: &[&str], line: &[String]) -> Column {
     println!("… {name}");
     let stem: String =
         name.chars().map(|char| if char.is_ascii_alphanumeric() { char } else { '-' }).collect();
     let report = logs.join(format!("{stem}.jsonl"));
     let ended = execute(root, line, &report, &logs.join(format!("{stem}.stderr")));
     let text = std::fs::read_to_string(&report).unwrap_or_default();
-    let mut column = Column::read(name, &CHECKS, &text);
+    let mut column = Column::read(name, checks, &text);
     if let Err(what) = ended
         && !column.failed()
     {

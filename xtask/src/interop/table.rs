@@ -87,8 +87,9 @@ pub fn print(checks: &[&str], columns: &[Column]) -> usize {
     for (index, column) in columns.iter().enumerate() {
         println!("{} = {}", letter(index), column.name);
     }
+    println!("\nnone: the peer or the era has no such feature; the reasons are below the table");
     print!("\n{:width$}", "");
-    (0..columns.len()).for_each(|index| print!("  {:<6}", letter(index)));
+    (0..columns.len()).for_each(|index| print!("  {:<4}", letter(index)));
     println!();
     for (row, check) in checks.iter().enumerate() {
         print!("{check:width$}");
@@ -96,9 +97,9 @@ pub fn print(checks: &[&str], columns: &[Column]) -> usize {
             let word = match &column.cells[row] {
                 Cell::Ok => "ok",
                 Cell::Fail(_) => "FAIL",
-                Cell::Absent(_) => "absent",
+                Cell::Absent(_) => "none",
             };
-            print!("  {word:<6}");
+            print!("  {word:<4}");
         }
         println!();
     }
@@ -107,11 +108,11 @@ pub fn print(checks: &[&str], columns: &[Column]) -> usize {
         for (check, cell) in checks.iter().zip(&column.cells) {
             match cell {
                 Cell::Ok => {}
-                Cell::Fail(detail) => println!("FAIL   {} {check}: {detail}", letter(index)),
-                Cell::Absent(detail) => println!("absent {} {check}: {detail}", letter(index)),
+                Cell::Fail(detail) => println!("FAIL {} {check}: {detail}", letter(index)),
+                Cell::Absent(detail) => println!("none {} {check}: {detail}", letter(index)),
             }
         }
-        column.notes.iter().for_each(|note| println!("FAIL   {} {note}", letter(index)));
+        column.notes.iter().for_each(|note| println!("FAIL {} {note}", letter(index)));
     }
     columns.iter().map(Column::failures).sum()
 }
