@@ -10,6 +10,7 @@ mod offer;
 mod tools;
 
 use std::collections::HashSet;
+use std::sync::PoisonError;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use rmcp::model::{
@@ -39,6 +40,8 @@ struct Demo {
     level: Mutex<LoggingLevel>,
     watched: Mutex<HashSet<String>>,
     changes: broadcast::Sender<Change>,
+    /// Receivers for the listen streams about to open, taken before rmcp acknowledges them.
+    opening: std::sync::Mutex<Vec<broadcast::Receiver<Change>>>,
 }
 
 impl Demo {
@@ -49,6 +52,7 @@ impl Demo {
             level: Mutex::new(LoggingLevel::Debug),
             watched: Mutex::default(),
             changes: broadcast::channel(64).0,
+            opening: std::sync::Mutex::default(),
         }
     }
 
@@ -149,11 +153,14 @@ impl ServerHandler for Demo {
     }
 
     fn accepted_subscription_filter(&self, requested: &SubscriptionFilter) -> Option<SubscriptionFilter> {
+        // rmcp acknowledges before it calls `listen`: a receiver made there could miss a change.
+        self.opening.lock().unwrap_or_else(PoisonError::into_inner).push(self.changes.subscribe());
         Some(requested.clone())
     }
 
     async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
-        let mut changes = self.changes.subscribe();
+        let opened = self.opening.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let mut changes = opened.unwrap_or_else(|| self.changes.subscribe());
         loop {
             let change = tokio::select! {
                 () = context.cancelled() => return Ok(()),
