@@ -5,6 +5,7 @@ pub mod policy;
 mod schema;
 #[cfg(feature = "server")]
 pub mod server;
+pub mod testing;
 pub mod transport;
 
 pub use contexture_core::{engine, json_rpc, model, revision};
