@@ -110,9 +110,10 @@ impl<T: Transport> Connection<T> {
     fn poll_serve(&mut self, cx: &mut TaskContext<'_>) -> Poll<io::Result<()>> {
         self.wire.register(cx.waker());
         loop {
-            let mut moved = self.poll_work(cx);
+            // Both may begin new work, which nobody would wake us for before it was polled once.
             self.tell_changes();
             self.poll_alarm(cx);
+            let mut moved = self.poll_work(cx);
             moved |= self.poll_read(cx)?;
             self.poll_write(cx)?;
             if moved {
