@@ -16,3 +16,6 @@ mod resources;
 
 #[path = "server/batches.rs"]
 mod batches;
+
+#[path = "server/base.rs"]
+mod base;
