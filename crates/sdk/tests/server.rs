@@ -22,3 +22,6 @@ mod base;
 
 #[path = "server/lifecycle.rs"]
 mod lifecycle;
+
+#[path = "server/transport.rs"]
+mod transport;
