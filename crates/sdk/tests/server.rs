@@ -25,3 +25,9 @@ mod lifecycle;
 
 #[path = "server/transport.rs"]
 mod transport;
+
+#[path = "server/modern.rs"]
+mod modern;
+
+#[path = "server/bounds.rs"]
+mod bounds;

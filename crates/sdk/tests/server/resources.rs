@@ -382,3 +382,29 @@ async fn subscriptions_are_bounded() {
     assert_eq!(peer.call("resources/unsubscribe", json!({ "uri": "files:///1" })).await["result"], json!({}));
     assert!(peer.call("resources/subscribe", json!({ "uri": "files:///3" })).await.get("result").is_some());
 }
+
+// covers: RES-HTTPS-OTHERWISE
+#[test]
+fn what_the_server_reads_for_the_client_has_a_scheme_of_its_own() {
+    let source = include_str!("../../src/server/resource.rs");
+    let (before, _) = source.split_once("pub fn resource(").expect("the builder");
+    let documentation = before.rsplit_once("\n\n").expect("its documentation").1;
+    assert!(
+        documentation.contains("`https:` only for what clients can fetch from the web"),
+        "{documentation}"
+    );
+
+    let crates = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let mut folders = vec![crates.join("../README.md"), crates];
+    let mut looked_at = 0;
+    while let Some(path) = folders.pop() {
+        if let Ok(entries) = std::fs::read_dir(&path) {
+            folders.extend(entries.filter_map(Result::ok).map(|entry| entry.path()));
+        } else if path.extension().is_some_and(|extension| extension == "rs" || extension == "md") {
+            let text = std::fs::read_to_string(&path).unwrap_or_default();
+            looked_at += 1;
+            assert!(!text.contains(concat!("resource(\"", "https:")), "{}", path.display());
+        }
+    }
+    assert!(looked_at > 50, "the whole project was looked at, not {looked_at} files");
+}
