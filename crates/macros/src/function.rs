@@ -5,7 +5,7 @@
 
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
-use syn::{Attribute, ItemFn, Result};
+use syn::{Attribute, ItemFn, ItemImpl, Result};
 
 use crate::expand::Handler;
 use crate::options::{Kind, Options};
@@ -17,7 +17,10 @@ pub(crate) fn expand(kind: Kind, options: TokenStream, item: TokenStream) -> Tok
     let function: ItemFn = match syn::parse2(item.clone()) {
         Ok(function) => function,
         Err(fault) => {
-            let message = format!("`#[{0}]` makes a {0} of a function: {fault}", kind.name());
+            let message = match syn::parse2::<ItemImpl>(item.clone()) {
+                Ok(_) => "on an `impl` block, write `#[handlers]`".to_owned(),
+                Err(_) => format!("`#[{0}]` makes a {0} of a function: {fault}", kind.name()),
+            };
             let fault = syn::Error::new(fault.span(), message).into_compile_error();
             return quote!(#fault #item);
         }

@@ -70,6 +70,10 @@ impl Faults {
         }
     }
 
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_none()
+    }
+
     pub(crate) fn finish<T>(self, value: T) -> Result<T> {
         self.0.map_or(Ok(value), Err)
     }
