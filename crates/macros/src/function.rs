@@ -70,6 +70,7 @@ fn handler(kind: Kind, options: TokenStream, function: ItemFn) -> Result<TokenSt
     let conditions = prose::conditions(&attrs);
     let docs: Vec<&Attribute> = attrs.iter().filter(|attribute| prose::is_doc(attribute)).collect();
     let made = format!("Makes the {} [`{name}`](struct@{name}), to be registered.", kind.name());
+    let lenient = lenient();
     let (entry_type, into) = (entry_type(kind), format_ident!("into_{}", kind.name()));
     let into_trait = format_ident!("Into{}", capitalized(kind.name()));
     sig.ident = format_ident!("call");
@@ -89,6 +90,7 @@ fn handler(kind: Kind, options: TokenStream, function: ItemFn) -> Result<TokenSt
         #conditions
         impl #name {
             #(#attrs)*
+            #lenient
             #vis #sig #block
         }
 
@@ -99,6 +101,11 @@ fn handler(kind: Kind, options: TokenStream, function: ItemFn) -> Result<TokenSt
             }
         }
     })
+}
+
+/// Owned parameters are what the macros ask for, and `async` says where a handler runs.
+pub(crate) fn lenient() -> TokenStream {
+    quote!(#[allow(clippy::needless_pass_by_value, clippy::unused_async)])
 }
 
 fn capitalized(name: &str) -> String {

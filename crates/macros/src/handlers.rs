@@ -4,11 +4,11 @@
 //! touched.
 
 use proc_macro2::TokenStream;
-use quote::{ToTokens, quote};
+use quote::{ToTokens, format_ident, quote};
 use syn::{Attribute, ImplItem, ImplItemFn, ItemImpl, Meta, Path, Result};
 
 use crate::expand::Handler;
-use crate::function::check_variables;
+use crate::function::{check_variables, lenient};
 use crate::options::{Kind, Options};
 use crate::prose;
 use crate::signature::{Faults, Home, parameters};
@@ -108,7 +108,9 @@ fn registration(kind: Kind, mark: &Attribute, method: &mut ImplItemFn) -> Result
     }
     .entry();
     let conditions = prose::conditions(&method.attrs);
-    let register = quote::format_ident!("{}", kind.name());
+    let lenient = lenient();
+    method.attrs.push(syn::parse_quote!(#lenient));
+    let register = format_ident!("{}", kind.name());
     let share = method.sig.receiver().map(|_| {
         let shared = shared();
         quote!(let #shared = ::std::sync::Arc::clone(&#shared);)

@@ -3,6 +3,7 @@
 mod block;
 mod examples;
 mod functions;
+mod strict;
 mod wire;
 
 /// Every wrong use has a message that says what to do, at the place where it is wrong. After a change,
