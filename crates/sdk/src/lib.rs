@@ -1,6 +1,8 @@
 //! Contexture: servers, clients and hosts of the Model Context Protocol, in every revision.
 
 mod error;
+#[cfg(feature = "server")]
+mod flat;
 pub mod policy;
 mod schema;
 #[cfg(feature = "server")]
