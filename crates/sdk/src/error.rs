@@ -90,7 +90,9 @@ impl fmt::Display for Capability {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Remote(error) => write!(f, "the peer answered with error {}: {}", error.code, error.message),
+            Self::Remote(error) => {
+                write!(f, "the peer answered with error {}: {}", error.code, error.message)
+            }
             Self::PeerMisbehaved(what) => write!(f, "the peer broke the protocol: {what}"),
             Self::PeerIncompatible(what) => write!(f, "the peer is not compatible: {what}"),
             Self::Misuse(what) => write!(f, "wrong use of contexture: {what}"),

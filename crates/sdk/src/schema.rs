@@ -113,8 +113,10 @@ mod tests {
 
     #[test]
     fn faults_are_named_without_the_value() {
-        let checker = compile(serde_json::json!({"type":"object","properties":{"a":{"type":"integer"}},"required":["a"]}))
-            .expect("compiles");
+        let checker = compile(
+            serde_json::json!({"type":"object","properties":{"a":{"type":"integer"}},"required":["a"]}),
+        )
+        .expect("compiles");
         assert_eq!(checker.check(&serde_json::json!({"a": 1})), Ok(()));
         let fault = checker.check(&serde_json::json!({"a": "secret"})).expect_err("wrong type");
         assert!(fault.contains("/a") && !fault.contains("secret"), "{fault}");
@@ -123,7 +125,10 @@ mod tests {
     #[test]
     fn hostile_schemas_are_refused_or_harmless() {
         assert!(compile(serde_json::json!({"$ref": "http://127.0.0.1:1/never"})).is_err());
-        assert!(compile(serde_json::json!({"type":"object","properties":{"a":{"$ref":"file:///etc/passwd"}}})).is_err());
+        assert!(
+            compile(serde_json::json!({"type":"object","properties":{"a":{"$ref":"file:///etc/passwd"}}}))
+                .is_err()
+        );
         let mut deep = serde_json::json!({});
         for _ in 0..10_000 {
             deep = serde_json::json!({ "not": deep });
