@@ -6,3 +6,5 @@ pub mod engine;
 pub mod json_rpc;
 pub mod model;
 pub mod revision;
+pub mod uri;
+pub mod uri_template;

@@ -3,9 +3,11 @@
 //! This is the only place where revisions are told apart. Everything else asks [`Rules`] by name:
 //! `rules.not_found_code`, `rules.has_audio`. There is no ordering on [`Revision`], on purpose.
 
+pub mod lower;
 mod methods;
 mod rules;
 
+pub use lower::Lower;
 pub use rules::{ArgumentErrors, ElicitationForms, ErrorId, Rules, StructuredOutput};
 
 use std::fmt;
