@@ -10,28 +10,20 @@ use std::io;
 use std::sync::Arc;
 use std::task::Poll;
 
-use bytes::Bytes;
 use serde_json::value::RawValue;
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
 
 use super::events::Event;
 use super::hub::Hub;
-use super::link::{End, Link, Out, count};
-use crate::Error;
+use super::link::{End, Link, Out};
 use crate::engine::{Allowance, InFlight};
-use crate::json_rpc::{
-    Decoder, Frame, Message, Notification, Refusal, Request, RequestId, Response, error_line,
-    notification_line, result_line,
-};
+use crate::json_rpc::{Decoder, RequestId, notification_line};
 use crate::model::{CancelledParams, ErrorObject, Method};
 use crate::transport::{ChildExit, Incoming, Transport};
 
-/// Error data beyond this is not kept.
-const ERROR_DATA: usize = 64 * 1024;
-const BOM: &[u8] = b"\xEF\xBB\xBF";
-
-type Answer = Result<Box<RawValue>, ErrorObject>;
+pub(super) type Answer = Result<Box<RawValue>, ErrorObject>;
+pub(super) type Answered = Result<(tokio::task::Id, Answer), tokio::task::JoinError>;
 
 /// A connection at work.
 pub(super) struct Connection {
@@ -42,12 +34,15 @@ pub(super) struct Connection {
     queue: mpsc::UnboundedReceiver<Out>,
     /// Requests that wait until the server reads again.
     outbox: VecDeque<(i64, Vec<u8>)>,
-    decoder: Decoder,
-    in_flight: InFlight<tokio::task::AbortHandle>,
-    answers: JoinSet<Answer>,
-    asked: HashMap<tokio::task::Id, RequestId>,
-    garbage: usize,
-    begun: bool,
+    pub(super) decoder: Decoder,
+    /// Requests of the server that are being answered.
+    pub(super) in_flight: InFlight<tokio::task::AbortHandle>,
+    pub(super) answers: JoinSet<Answer>,
+    pub(super) asked: HashMap<tokio::task::Id, RequestId>,
+    pub(super) garbage: usize,
+    pub(super) begun: bool,
+    /// The server reads no more; it may still have something to say.
+    deaf: bool,
     pub(super) allowance: Allowance,
     roots: Option<watch::Receiver<u64>>,
 }
@@ -55,20 +50,17 @@ pub(super) struct Connection {
 /// What woke the task up.
 enum Wake {
     Transport(io::Result<Incoming>),
+    NotSent(io::Error),
     Sent,
     Queue(Option<Out>),
-    Answered(Option<Result<(tokio::task::Id, Answer), tokio::task::JoinError>>),
+    Answered(Option<Answered>),
     Clock,
     Roots,
 }
 
 impl Connection {
     /// Starts the task.
-    pub(super) fn start(
-        transport: Box<dyn Transport>,
-        exit: Option<ChildExit>,
-        hub: &Arc<Hub>,
-    ) -> Arc<Link> {
+    pub(super) fn start(transport: Box<dyn Transport>, exit: Option<ChildExit>, hub: &Arc<Hub>) -> Arc<Link> {
         let policy = &hub.config.policy;
         let (link, queue) = Link::new(policy.pending);
         let connection = Self {
@@ -84,6 +76,7 @@ impl Connection {
             asked: HashMap::new(),
             garbage: 0,
             begun: false,
+            deaf: false,
             allowance: Allowance::new(policy.notifications_per_second),
             roots: hub.config.roots.as_ref().map(super::Roots::changes),
         };
@@ -97,7 +90,7 @@ impl Connection {
             match self.handle(woken) {
                 None => {}
                 Some(Stop::Local) => break (End::Closed("closed by this client".into()), true),
-                Some(Stop::Ended) => break (self.how_it_ended().await, false),
+                Some(Stop::Ended) => break (how_it_ended(self.exit.clone()).await, false),
                 Some(Stop::Failed(end)) => break (end, false),
             }
         };
@@ -117,11 +110,13 @@ impl Connection {
         if let Some(exit) = self.exit.take() {
             if closed && local {
                 // It may still have something to say, and must not be killed by a closed pipe.
-                let rest = poll_fn(|cx| loop {
-                    match self.transport.poll_receive(cx) {
-                        Poll::Ready(Ok(Incoming::End) | Err(_)) => return Poll::Ready(()),
-                        Poll::Ready(Ok(_)) => {}
-                        Poll::Pending => return Poll::Pending,
+                let rest = poll_fn(|cx| {
+                    loop {
+                        match self.transport.poll_receive(cx) {
+                            Poll::Ready(Ok(Incoming::End) | Err(_)) => return Poll::Ready(()),
+                            Poll::Ready(Ok(_)) => {}
+                            Poll::Pending => return Poll::Pending,
+                        }
                     }
                 });
                 tokio::select! { () = rest => {}, () = exit.gone() => {} }
@@ -132,28 +127,21 @@ impl Connection {
         self.link.over.send_replace(true);
     }
 
-    async fn how_it_ended(&self) -> End {
-        End::Closed(match &self.exit {
-            Some(exit) => exit.describe().await,
-            None => "the server closed the connection".to_owned(),
-        })
-    }
-
     async fn wake(&mut self) -> Wake {
         self.fill_transport();
         let limit = self.hub.config.policy.unsent_bytes;
         let deadline = self.link.next_deadline().map(|deadline| self.link.instant(deadline));
         let transport = &mut self.transport;
-        let waits = !self.outbox.is_empty();
+        let (waits, deaf) = (!self.outbox.is_empty(), self.deaf);
         let moved = poll_fn(|cx| {
-            if transport.unsent() > 0 {
+            if transport.unsent() > 0 && !deaf {
                 match transport.poll_flush(cx) {
-                    Poll::Ready(Err(error)) => return Poll::Ready(Wake::Transport(Err(error))),
+                    Poll::Ready(Err(error)) => return Poll::Ready(Wake::NotSent(error)),
                     Poll::Ready(Ok(())) if waits => return Poll::Ready(Wake::Sent),
                     _ => {}
                 }
             }
-            if transport.unsent() > limit {
+            if transport.unsent() > limit && !deaf {
                 return Poll::Pending;
             }
             transport.poll_receive(cx).map(Wake::Transport)
@@ -170,7 +158,7 @@ impl Connection {
 
     fn fill_transport(&mut self) {
         let limit = self.hub.config.policy.unsent_bytes;
-        while self.transport.unsent() <= limit {
+        while self.transport.unsent() <= limit && !self.deaf {
             let Some((_, mut line)) = self.outbox.pop_front() else { break };
             self.transport.send(&mut line);
         }
@@ -181,10 +169,9 @@ impl Connection {
             Wake::Transport(Ok(Incoming::Message(line))) => return self.receive(line),
             Wake::Transport(Ok(Incoming::End)) => return Some(Stop::Ended),
             Wake::Transport(Ok(_)) => return self.garbage("a line over the limit"),
-            // A broken pipe is the other end of an exit: say how it exited.
-            Wake::Transport(Err(error)) if error.kind() == io::ErrorKind::BrokenPipe => {
-                return Some(Stop::Ended);
-            }
+            // A broken pipe is the other end of an exit; what was said before it still arrives.
+            Wake::NotSent(error) if error.kind() == io::ErrorKind::BrokenPipe => self.deaf = true,
+            Wake::NotSent(error) => return Some(Stop::Failed(End::Closed(error.to_string()))),
             Wake::Transport(Err(error)) => return Some(Stop::Failed(End::Closed(error.to_string()))),
             Wake::Queue(Some(Out::Request { id, line })) => self.outbox.push_back((id, line)),
             Wake::Queue(Some(Out::Line(mut line))) => self.transport.send(&mut line),
@@ -229,190 +216,21 @@ impl Connection {
         self.send(line);
     }
 
-    fn send(&mut self, mut line: Vec<u8>) {
+    pub(super) fn send(&mut self, mut line: Vec<u8>) {
         line.push(b'\n');
         self.transport.send(&mut line);
     }
-
-    fn receive(&mut self, mut line: Bytes) -> Option<Stop> {
-        if !std::mem::replace(&mut self.begun, true) && line.starts_with(BOM) {
-            tracing::warn!("the server began with a byte order mark");
-            line = line.slice(BOM.len()..);
-        }
-        let mut decoder = std::mem::take(&mut self.decoder);
-        let stop = match decoder.frame(&line) {
-            Ok(Frame::Single(message)) => {
-                self.message(message, &line);
-                None
-            }
-            Ok(Frame::Batch(items)) => self.batch(&items, &line),
-            Err(refusal) => self.refused(refusal),
-        };
-        self.decoder = decoder;
-        stop
-    }
-
-    fn batch(&mut self, items: &[&str], line: &Bytes) -> Option<Stop> {
-        let allowed = self.link.session.get().is_some_and(|session| session.rules.has_batches);
-        if !allowed || items.is_empty() {
-            return self.garbage("a batch");
-        }
-        let mut decoder = Decoder::new(self.hub.config.policy.limits);
-        for item in items {
-            match decoder.message(item) {
-                Ok(message) => self.message(message, line),
-                Err(refusal) => {
-                    if let stop @ Some(_) = self.refused(refusal) {
-                        return stop;
-                    }
-                }
-            }
-        }
-        None
-    }
-
-    fn message(&mut self, message: Message<'_>, line: &Bytes) {
-        match message {
-            Message::Response(response) => self.response(response, line),
-            Message::Request(request) => self.request(&request),
-            Message::Notification(notification) => self.notification(&notification),
-        }
-    }
-
-    /// Not a message. A call that it was meant for fails at once, a question gets its error.
-    fn refused(&mut self, refusal: Refusal) -> Option<Stop> {
-        if let Some(id) = &refusal.id {
-            if !refusal.has_method {
-                let error = Error::PeerMisbehaved(format!("a malformed response: {}", refusal.error.message));
-                if self.link.settle(id, Err(error)) {
-                    return None;
-                }
-            } else if self.link.session.get().is_none_or(|session| session.rules.has_server_requests) {
-                let mut line = Vec::new();
-                error_line(Some(id), false, &refusal.error, &mut line);
-                self.send(line);
-            }
-        }
-        self.garbage(&refusal.error.message)
-    }
-
-    fn garbage(&mut self, what: &str) -> Option<Stop> {
-        count(&self.link.counters.garbage);
-        self.garbage += 1;
-        let limit = self.hub.config.policy.garbage_lines;
-        // The first few are worth a line in the log, a flood is not.
-        if self.garbage <= 10 {
-            tracing::warn!(what, "skipped a line that is not a message");
-        }
-        if self.garbage <= limit {
-            return None;
-        }
-        let text = format!("more than {limit} lines were not messages, the last because of: {what}");
-        Some(Stop::Failed(End::Misbehaved(text)))
-    }
-
-    fn response(&mut self, response: Response<'_>, line: &Bytes) {
-        let Some(id) = response.id else {
-            count(&self.link.counters.unknown_responses);
-            tracing::warn!("the server could not read one of our messages");
-            return;
-        };
-        let outcome = match response.outcome {
-            Ok(result) => Ok(line.slice_ref(result.as_bytes())),
-            Err(error) => Err(Error::Remote(cut(error))),
-        };
-        if !self.link.settle(&id, outcome) {
-            count(&self.link.counters.unknown_responses);
-            tracing::debug!(%id, "a response that nobody waits for");
-        }
-    }
-
-    fn request(&mut self, request: &Request<'_>) {
-        let session = self.link.session.get();
-        if session.is_some_and(|session| !session.rules.has_server_requests) {
-            count(&self.link.counters.refused_requests);
-            tracing::warn!(method = %request.method, "a request from a server whose revision has none");
-            return;
-        }
-        if request.method == Method::Ping.as_str() {
-            let mut line = Vec::new();
-            // An empty object is always JSON.
-            let _ = result_line(&request.id, &serde_json::Map::new(), &mut line);
-            return self.send(line);
-        }
-        let question = match session {
-            Some(session) => self.hub.question(session, request),
-            None => Err(ErrorObject::method_not_found(&request.method)),
-        };
-        let question = question.and_then(|question| {
-            self.in_flight.check(&request.id)?;
-            Ok(question)
-        });
-        match question {
-            Ok(question) => {
-                let hub = Arc::clone(&self.hub);
-                let link = Arc::clone(&self.link);
-                let handle = self.answers.spawn(async move { hub.answer(&link, question).await });
-                self.asked.insert(handle.id(), request.id.clone());
-                // Checked above; nothing has come between.
-                let _ = self.in_flight.open(request.id.clone(), handle);
-            }
-            Err(error) => {
-                count(&self.link.counters.refused_requests);
-                self.answer(&request.id, Err(error));
-            }
-        }
-    }
-
-    fn answered(&mut self, answered: Option<Result<(tokio::task::Id, Answer), tokio::task::JoinError>>) {
-        let (task, answer) = match answered {
-            Some(Ok((task, answer))) => (task, answer),
-            Some(Err(error)) if error.is_panic() => {
-                tracing::error!("a responder panicked");
-                (error.id(), Err(ErrorObject::internal("the client failed")))
-            }
-            Some(Err(error)) => (error.id(), Err(ErrorObject::internal("cancelled"))),
-            None => return,
-        };
-        let Some(id) = self.asked.remove(&task) else { return };
-        // A question that was withdrawn gets no answer.
-        if self.in_flight.close(&id).is_some() {
-            self.answer(&id, answer);
-        }
-    }
-
-    fn answer(&mut self, id: &RequestId, answer: Answer) {
-        let mut line = Vec::new();
-        match answer {
-            Ok(result) if result_line(id, &result, &mut line).is_ok() => {}
-            Ok(_) => error_line(Some(id), false, &ErrorObject::internal("the client failed"), &mut line),
-            Err(error) => error_line(Some(id), false, &error, &mut line),
-        }
-        self.send(line);
-    }
-
-    /// The server no longer wants an answer. Unknown ids are none of our business.
-    pub(super) fn withdrawn(&mut self, params: CancelledParams) {
-        let Some(id) = params.request_id else { return };
-        if self.link.is_listening(&id) {
-            self.link.settle(&id, Err(Error::Cancelled));
-            self.hub.emit(Event::SubscriptionEnded);
-            return;
-        }
-        let Some(handle) = self.in_flight.close(&id) else { return };
-        handle.abort();
-        tracing::info!(%id, reason = params.reason.as_deref(), "the server withdrew a request");
-        self.hub.emit(Event::Withdrawn { id, reason: params.reason });
-    }
-
-    fn notification(&mut self, notification: &Notification<'_>) {
-        if !self.notified(notification) {
-            count(&self.link.counters.dropped_notifications);
-        }
-    }
 }
 
-enum Stop {
+async fn how_it_ended(exit: Option<ChildExit>) -> End {
+    End::Closed(match exit {
+        Some(exit) => exit.describe().await,
+        None => "the server closed the connection".to_owned(),
+    })
+}
+
+/// Why a connection stops.
+pub(super) enum Stop {
     /// We want to.
     Local,
     /// The server has finished.
@@ -428,19 +246,10 @@ async fn sleep_until(deadline: Option<tokio::time::Instant>) {
 }
 
 async fn changed(roots: &mut Option<watch::Receiver<u64>>) {
-    match roots {
-        Some(receiver) if receiver.changed().await.is_ok() => {}
-        _ => std::future::pending().await,
+    if let Some(receiver) = roots
+        && receiver.changed().await.is_ok()
+    {
+        return;
     }
-}
-
-/// An error is shown to people and models: it may be long, but not that long.
-fn cut(mut error: ErrorObject) -> ErrorObject {
-    if error.data.as_ref().is_some_and(|data| data.to_string().len() > ERROR_DATA) {
-        error.data = Some("(too long, left out)".into());
-    }
-    if let Some((at, _)) = error.message.char_indices().nth(ERROR_DATA) {
-        error.message.truncate(at);
-    }
-    error
+    std::future::pending().await
 }

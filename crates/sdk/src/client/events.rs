@@ -43,11 +43,6 @@ pub enum Event {
         /// Which tool.
         tool: String,
     },
-    /// Someone asked for a call to be cancelled.
-    CancelRequested {
-        /// The number of the call.
-        call: u64,
-    },
     /// A tool call is over.
     CallFinished {
         /// The number of the call.

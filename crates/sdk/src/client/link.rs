@@ -162,9 +162,10 @@ impl Link {
         if let Some(end) = &table.end {
             return Err(end.error());
         }
-        let id = table.pending.open(entry, request.patience, now).map_err(|full| {
-            Error::TooMuch(format!("{} requests are waiting for the server", full.limit))
-        })?;
+        let id = table
+            .pending
+            .open(entry, request.patience, now)
+            .map_err(|full| Error::TooMuch(format!("{} requests are waiting for the server", full.limit)))?;
         let mut meta = request.meta;
         if request.wants_progress {
             meta.set(key::PROGRESS_TOKEN, id);

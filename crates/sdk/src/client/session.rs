@@ -8,7 +8,7 @@ use crate::model::{
     ClientCapabilities, DiscoverResult, ElicitationCapability, Implementation, InitializeResult, JsonObject,
     ListChangedCapability, LoggingLevel, Meta, Method, SamplingCapability, ServerCapabilities, key,
 };
-use crate::revision::{Revision, Rules};
+use crate::revision::{Lower, Revision, Rules};
 use crate::{Error, Result};
 
 /// The server at the other end of a connection.
@@ -127,35 +127,27 @@ pub(super) fn modern_meta(config: &Config, revision: Revision) -> Meta {
 
 /// What we can do, as far as the revision knows it.
 pub(super) fn capabilities(config: &Config, rules: &Rules) -> ClientCapabilities {
-    let empty = || Some(JsonObject::new());
-    let roots = config.roots.as_ref().map(|_| match rules.has_roots_list_changed {
-        true => ListChangedCapability::announced(),
-        false => ListChangedCapability::default(),
-    });
-    let sampling = config.sampling.as_ref().map(|sampling| SamplingCapability {
-        tools: if rules.has_sampling_tools && sampling.takes_tools() { empty() } else { None },
-        context: None,
-        other: JsonObject::new(),
-    });
-    let elicitation = config.elicitation.as_ref().filter(|_| rules.has_elicitation());
-    let elicitation = elicitation.map(|elicitation| ElicitationCapability {
-        form: if rules.has_url_elicitation { empty() } else { None },
-        url: if rules.has_url_elicitation && elicitation.takes_urls() { empty() } else { None },
-        other: JsonObject::new(),
-    });
-    ClientCapabilities { roots, sampling, elicitation, ..ClientCapabilities::default() }
+    let yes = |yes: bool| yes.then(JsonObject::new);
+    let mut capabilities = ClientCapabilities {
+        roots: config.roots.as_ref().map(|_| ListChangedCapability::announced()),
+        sampling: config.sampling.as_ref().map(|sampling| SamplingCapability {
+            tools: yes(sampling.takes_tools()),
+            ..SamplingCapability::default()
+        }),
+        elicitation: config.elicitation.as_ref().map(|elicitation| ElicitationCapability {
+            form: yes(true),
+            url: yes(elicitation.takes_urls()),
+            other: JsonObject::new(),
+        }),
+        ..ClientCapabilities::default()
+    };
+    capabilities.lower(rules);
+    capabilities
 }
 
 /// Who we are, as far as the revision has words for it.
 pub(super) fn client_info(config: &Config, rules: &Rules) -> Implementation {
     let mut info = config.info.clone();
-    if !rules.has_titles {
-        info.title = None;
-    }
-    if !rules.has_icons {
-        info.icons = None;
-        info.description = None;
-        info.website_url = None;
-    }
+    info.lower(rules);
     info
 }
