@@ -1,3 +1,53 @@
-//! Every chore of the project.
+//! Every chore of the project, one verb each: `cargo xtask <verb>`.
+//!
+//! This file is the table of contents. A verb is a function from its arguments to success or a sentence
+//! that says what went wrong; everything that it prints before that is for people.
+#![allow(clippy::print_stdout, reason = "a chore talks to the person who started it")]
+#![allow(unreachable_pub, reason = "a binary has no outside")]
 
-fn main() {}
+mod bench;
+mod interop;
+mod process;
+mod requirements;
+mod test;
+mod tidy;
+mod workspace;
+
+use std::process::ExitCode;
+
+const USAGE: &str = "\
+cargo xtask <verb>
+
+  test [--quick]        everything: format, lints, tests, features, docs, tidy, interop
+                        --quick: format, lints, tests, tidy
+  tidy [--uncovered]    design invariants, house rules, dependencies, requirement coverage
+                        --uncovered: also list every SHOULD and MAY without a test
+  interop [--only PEER] real peers over stdio, both directions
+  bench stdio [...]     calls per second, CPU and memory beside other libraries
+";
+
+fn main() -> ExitCode {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let Some((verb, rest)) = args.split_first() else {
+        print!("{USAGE}");
+        return ExitCode::from(2);
+    };
+    let result = match verb.as_str() {
+        "test" => test::run(rest),
+        "tidy" => tidy::run(rest),
+        "interop" => interop::run(rest),
+        "bench" => bench::run(rest),
+        "help" | "--help" | "-h" => {
+            print!("{USAGE}");
+            Ok(())
+        }
+        other => Err(format!("there is no verb `{other}`\n\n{USAGE}")),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
+            eprintln!("xtask {verb}: {message}");
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -12,8 +12,8 @@ use crate::json_rpc::{Request, RequestId};
 use crate::model::{ClientCapabilities, ErrorObject, Implementation, LoggingLevel, Method, ProgressToken};
 use crate::revision::{Revision, Rules};
 
-/// Server overloaded. Outside the range that JSON-RPC and MCP reserve.
-pub(super) const BUSY: i64 = -31429;
+/// The code of "too much at once; try again later". Outside the range that JSON-RPC and MCP reserve.
+pub const BUSY: i64 = -31429;
 
 /// Who is at the other end: what it says about itself, which proves nothing.
 #[derive(Debug, Clone)]

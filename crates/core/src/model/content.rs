@@ -244,7 +244,6 @@ pub struct BlobResourceContents {
 /// Contents of a resource: text or bytes, told apart by the key `text` or `blob`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
-#[non_exhaustive]
 pub enum ResourceContents {
     /// Text.
     Text(TextResourceContents),

@@ -5,7 +5,6 @@ use crate::uri::escape_at;
 
 /// The value of a variable.
 #[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
 pub enum TemplateValue {
     /// Text.
     Text(String),

@@ -10,7 +10,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::{Expression, Modifier, Operator, Part, TemplateError, TemplateValue, UriTemplate, Variable};
 use crate::uri::{climbs, percent_decode};
 
-type Captures = BTreeMap<String, TemplateValue>;
+/// The values of a template's variables, by name.
+pub type Captures = BTreeMap<String, TemplateValue>;
 
 /// A template made ready for matching.
 #[derive(Debug, Clone)]

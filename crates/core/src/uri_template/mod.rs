@@ -9,7 +9,7 @@ mod matching;
 mod parse;
 
 pub use expand::TemplateValue;
-pub use matching::Matcher;
+pub use matching::{Captures, Matcher};
 
 use std::fmt;
 

@@ -1,0 +1,3 @@
+//! All integration tests of the core, in one binary.
+
+mod model;

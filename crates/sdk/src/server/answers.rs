@@ -1,0 +1,293 @@
+//! Who answers what: from an operation to the entry of the registry that serves it.
+//!
+//! This is the bottom of the stack, below all layers.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::task::{Context as TaskContext, Poll};
+
+use contexture_core::uri;
+use serde::Serialize;
+use serde_json::value::RawValue;
+use tower_service::Service;
+
+use super::Context;
+use super::completion::Completing;
+use super::operation::{BoxFuture, Operation, OperationResult, Reply, Request};
+use super::output::Failure;
+use super::registry::{CompletionTarget, Table};
+use super::resource::{Definition, ResourceEntry};
+use super::serving::Serving;
+use crate::model::{
+    CacheScope, CompleteParams, CompleteResult, DiscoverResult, ErrorObject, ListChangedCapability,
+    ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, Method, Reference,
+    ResourcesCapability, ServerCapabilities, SubscriptionFilter,
+};
+use crate::revision::{Lower, Revision};
+
+/// The bottom of the stack.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Bottom;
+
+impl Service<Operation> for Bottom {
+    type Response = Reply;
+    type Error = ErrorObject;
+    type Future = BoxFuture<OperationResult>;
+
+    fn poll_ready(&mut self, _cx: &mut TaskContext<'_>) -> Poll<Result<(), ErrorObject>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, operation: Operation) -> Self::Future {
+        let serving = Arc::clone(&operation.context.inner.serving);
+        serving.answer(&operation.context, operation.request)
+    }
+}
+
+impl Serving {
+    /// Whether this server has what the method needs. What it has not, it does not know.
+    pub(super) fn answers(&self, method: Method) -> bool {
+        let tables = self.registry.tables();
+        let resources = !tables.resources.is_empty() || !tables.templates.is_empty();
+        match method {
+            Method::ToolsList | Method::ToolsCall => !tables.tools.is_empty(),
+            Method::PromptsList | Method::PromptsGet => !tables.prompts.is_empty(),
+            Method::ResourcesList | Method::ResourcesTemplatesList | Method::ResourcesRead => resources,
+            Method::ResourcesSubscribe | Method::ResourcesUnsubscribe => resources && self.offer.subscribe,
+            Method::CompletionComplete => !tables.completers.is_empty(),
+            Method::LoggingSetLevel => self.offer.logging,
+            Method::ServerDiscover | Method::SubscriptionsListen => true,
+            _ => false,
+        }
+    }
+
+    /// The capabilities that follow from what is registered.
+    pub(super) fn capabilities(&self) -> ServerCapabilities {
+        let list_changed = || ListChangedCapability {
+            list_changed: self.offer.list_changed.then_some(true),
+            ..ListChangedCapability::default()
+        };
+        ServerCapabilities {
+            tools: self.answers(Method::ToolsList).then(list_changed),
+            prompts: self.answers(Method::PromptsList).then(list_changed),
+            resources: self.answers(Method::ResourcesList).then(|| ResourcesCapability {
+                subscribe: self.offer.subscribe.then_some(true),
+                list_changed: self.offer.list_changed.then_some(true),
+                ..ResourcesCapability::default()
+            }),
+            completions: self.answers(Method::CompletionComplete).then(Default::default),
+            logging: self.offer.logging.then(Default::default),
+            ..ServerCapabilities::default()
+        }
+    }
+
+    pub(super) fn answer(&self, context: &Context, request: Request) -> BoxFuture<OperationResult> {
+        let done = match request {
+            Request::CallTool { name, arguments } => {
+                return self.call_tool(context, &name, arguments.as_deref());
+            }
+            Request::GetPrompt { name, arguments } => return self.get_prompt(context, &name, &arguments),
+            Request::ReadResource(uri) => return self.read_resource(context, &uri),
+            Request::Complete(params) => return self.complete(context, params),
+            Request::ListTools(cursor) => self.list_tools(context, cursor.as_deref()),
+            Request::ListPrompts(cursor) => self.list_prompts(context, cursor.as_deref()),
+            Request::ListResources(cursor) => self.list_resources(context, cursor.as_deref()),
+            Request::ListResourceTemplates(cursor) => self.list_templates(context, cursor.as_deref()),
+            Request::Subscribe(uri) => self.known_resource(context, &uri).map(|()| Reply::Subscribed(uri)),
+            Request::Unsubscribe(uri) => Ok(Reply::Unsubscribed(uri)),
+            Request::Updated(uri) => Ok(Reply::MayTell(uri)),
+            Request::SetLevel(level) => Ok(Reply::LevelSet(level)),
+            Request::Discover => Ok(Reply::Discovered(Box::new(self.discover()))),
+            Request::Listen(filter) => self.honoured(filter).map(Reply::Listening),
+        };
+        Box::pin(std::future::ready(done))
+    }
+
+    pub(super) fn call_tool(
+        &self,
+        context: &Context,
+        name: &str,
+        arguments: Option<&RawValue>,
+    ) -> BoxFuture<OperationResult> {
+        match self.registry.tables().tools.get(name) {
+            Some(tool) => tool.call(context, arguments),
+            None => refused(ErrorObject::invalid_params(format!("unknown tool: {}", shown(name)))),
+        }
+    }
+
+    fn get_prompt(
+        &self,
+        context: &Context,
+        name: &str,
+        arguments: &BTreeMap<String, String>,
+    ) -> BoxFuture<OperationResult> {
+        match self.registry.tables().prompts.get(name) {
+            Some(prompt) => prompt.get(context, arguments),
+            None => refused(ErrorObject::invalid_params(format!("unknown prompt: {}", shown(name)))),
+        }
+    }
+
+    fn read_resource(&self, context: &Context, uri: &str) -> BoxFuture<OperationResult> {
+        match self.find_resource(uri) {
+            Ok(Some((resource, variables))) => resource.read(context, uri, &variables),
+            Ok(None) => refused(ErrorObject::resource_not_found(context.rules().not_found_code, uri)),
+            Err(error) => refused(error),
+        }
+    }
+
+    fn known_resource(&self, context: &Context, uri: &str) -> Result<(), ErrorObject> {
+        match self.find_resource(uri)? {
+            Some(_) => Ok(()),
+            None => Err(ErrorObject::resource_not_found(context.rules().not_found_code, uri)),
+        }
+    }
+
+    fn find_resource(
+        &self,
+        uri: &str,
+    ) -> Result<Option<(ResourceEntry, BTreeMap<String, String>)>, ErrorObject> {
+        uri::check(uri).map_err(|error| ErrorObject::invalid_params(format!("not a URI: {error}")))?;
+        let tables = self.registry.tables();
+        if let Some(resource) = tables.resources.get(uri) {
+            return Ok(Some((resource.clone(), BTreeMap::new())));
+        }
+        let matching =
+            |template: &ResourceEntry| template.captures(uri).map(|found| (template.clone(), found));
+        Ok(tables.templates.iter().find_map(matching))
+    }
+
+    fn complete(&self, context: &Context, params: CompleteParams) -> BoxFuture<OperationResult> {
+        let tables = self.registry.tables();
+        let (target, exists) = match params.reference {
+            Reference::Prompt { name, .. } => {
+                let exists = tables.prompts.get(&name).is_some();
+                (CompletionTarget::Prompt(name), exists)
+            }
+            Reference::Resource { uri } => {
+                let exists = tables.templates.get(&uri).is_some() || tables.resources.get(&uri).is_some();
+                (CompletionTarget::Template(uri), exists)
+            }
+            _ => return refused(ErrorObject::invalid_params("unknown kind of reference")),
+        };
+        if !exists {
+            return refused(ErrorObject::invalid_params("there is no such prompt or resource template"));
+        }
+        let known = params.context.and_then(|context| context.arguments).unwrap_or_default();
+        let completing = Completing { context: context.clone(), value: params.argument.value, known };
+        let Some(completer) = tables.completers.get(&(target, params.argument.name)) else {
+            // An argument that nobody completes has no proposals; that is no fault of the client.
+            return Box::pin(std::future::ready(Ok(Reply::Completion(CompleteResult::default()))));
+        };
+        let (work, rules) = (completer.complete(completing), context.rules());
+        Box::pin(async move {
+            let completion =
+                work.await.map_err(|error| Failure::from_error(error).into_protocol_error(rules))?;
+            Ok(Reply::Completion(CompleteResult { completion, ..CompleteResult::default() }))
+        })
+    }
+
+    fn discover(&self) -> DiscoverResult {
+        let modern = |revision: &&Revision| revision.is_modern();
+        DiscoverResult {
+            supported_versions: self.revisions.iter().filter(modern).map(ToString::to_string).collect(),
+            capabilities: self.capabilities(),
+            instructions: self.instructions.clone(),
+            ttl_ms: Some(self.ttl_ms()),
+            cache_scope: Some(self.cache_scope()),
+            ..DiscoverResult::default()
+        }
+    }
+
+    /// The part of what a client wants to listen for that this server has.
+    fn honoured(&self, wanted: SubscriptionFilter) -> Result<SubscriptionFilter, ErrorObject> {
+        let uris = wanted.resource_subscriptions.unwrap_or_default();
+        let limit = self.policy.subscriptions;
+        if uris.len() > limit {
+            return Err(ErrorObject::invalid_params(format!("a stream may watch {limit} resources")));
+        }
+        let lists = |wanted: Option<bool>, method| {
+            (wanted == Some(true) && self.offer.list_changed && self.answers(method)).then_some(true)
+        };
+        let watched = self.answers(Method::ResourcesSubscribe).then(|| {
+            uris.into_iter().filter(|uri| matches!(self.find_resource(uri), Ok(Some(_)))).collect::<Vec<_>>()
+        });
+        Ok(SubscriptionFilter {
+            tools_list_changed: lists(wanted.tools_list_changed, Method::ToolsList),
+            prompts_list_changed: lists(wanted.prompts_list_changed, Method::PromptsList),
+            resources_list_changed: lists(wanted.resources_list_changed, Method::ResourcesList),
+            resource_subscriptions: watched.filter(|uris| !uris.is_empty()),
+        })
+    }
+
+    fn ttl_ms(&self) -> u64 {
+        u64::try_from(self.offer.cache.as_millis()).unwrap_or(u64::MAX)
+    }
+
+    fn cache_scope(&self) -> CacheScope {
+        if self.offer.shared_cache { CacheScope::Public } else { CacheScope::Private }
+    }
+}
+
+fn refused(error: ErrorObject) -> BoxFuture<OperationResult> {
+    Box::pin(std::future::ready(Err(error)))
+}
+
+/// Names from a peer go into messages cut and escaped.
+fn shown(name: &str) -> String {
+    name.chars().take(100).flat_map(char::escape_debug).collect()
+}
+
+/// One list: its method, its table, and the result that carries it.
+macro_rules! lists {
+    ($($name:ident $method:ident $table:ident $result:ident $field:ident $reply:ident $item:expr;)*) => {
+        impl Serving {
+            $(fn $name(&self, context: &Context, cursor: Option<&str>) -> OperationResult {
+                let tables = self.registry.tables();
+                let build = |cursor| -> Result<$result, ErrorObject> {
+                    let page = self.pager.page(Method::$method, &tables.$table, cursor, $item)?;
+                    Ok($result {
+                        $field: page.items.into_iter().flatten().collect(),
+                        next_cursor: page.next,
+                        ttl_ms: Some(self.ttl_ms()),
+                        cache_scope: Some(self.cache_scope()),
+                        ..$result::default()
+                    })
+                };
+                if cursor.is_some() || self.stack.is_some() {
+                    return build(cursor).map(Reply::$reply);
+                }
+                let rules = context.rules();
+                let encoded = tables.encoded.get_or_encode(Method::$method, rules.revision, || {
+                    let mut result = build(None)?;
+                    result.lower(rules);
+                    encode(&result)
+                })?;
+                Ok(Reply::Encoded(encoded))
+            })*
+        }
+    };
+}
+
+lists! {
+    list_tools ToolsList tools ListToolsResult tools Tools |entry| Some((*entry.definition).clone());
+    list_prompts PromptsList prompts ListPromptsResult prompts Prompts |entry| Some((*entry.definition).clone());
+    list_resources ResourcesList resources ListResourcesResult resources Resources |entry| match &entry.definition {
+        Definition::Fixed(resource) => Some((**resource).clone()),
+        Definition::Template(..) => None,
+    };
+    list_templates ResourcesTemplatesList templates ListResourceTemplatesResult resource_templates ResourceTemplates
+        |entry| match &entry.definition {
+            Definition::Template(template, _) => Some((**template).clone()),
+            Definition::Fixed(_) => None,
+        };
+}
+
+fn encode(result: &impl Serialize) -> Result<Vec<u8>, ErrorObject> {
+    serde_json::to_vec(result).map_err(|error| ErrorObject::internal(error.to_string()))
+}
+
+impl<T: Clone> std::fmt::Debug for Table<T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Table")
+    }
+}

@@ -1,0 +1,211 @@
+//! Questions: to the person, to the model, for the roots. One line of code in every era.
+//!
+//! On a legacy connection a question is a request and its answer is awaited in place. In the modern era
+//! it resolves at once if this round carries the answer; otherwise it does not resolve, the exchange ends
+//! by asking, and the handler runs again with the answers. A handler may therefore run several times:
+//! work that must not be repeated belongs into [`Context::once`].
+
+use std::collections::BTreeMap;
+use std::future::Future;
+use std::sync::Arc;
+use std::task::Poll;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use super::Context;
+use super::context::lock;
+use super::form::form_of;
+use super::seal::Kept;
+use crate::model::{
+    CreateMessageParams, CreateMessageResult, ElicitAction, ElicitParams, ElicitResult, ElicitSchema,
+    ElicitValue, InputRequest, InputRequests, ListRootsResult, Method, Root,
+};
+use crate::revision::Lower;
+use crate::schema::Checker;
+use crate::{Capability, Error, Result};
+
+/// What is known and what is wanted in this round.
+#[derive(Debug, Default)]
+pub(super) struct Asks {
+    /// The handler is run again with the answers, instead of waiting for them.
+    pub(super) replay: bool,
+    pub(super) kept: Kept,
+    pub(super) wanted: InputRequests,
+}
+
+impl Context {
+    /// Asks the person to fill in a form: one field for each field of `T`, described by its documentation.
+    ///
+    /// `key` names the question within this handler; two questions need two keys. Never ask for secrets.
+    ///
+    /// # Errors
+    /// [`Error::Declined`] and [`Error::Dismissed`] are the person's; [`Error::Unsupported`] is the client's.
+    pub async fn elicit<T>(&self, key: &str, message: impl Into<String>) -> Result<T>
+    where
+        T: DeserializeOwned + schemars::JsonSchema,
+    {
+        let answers = self.elicit_form(key, message, form_of::<T>()?).await?;
+        let answers = serde_json::to_value(answers).map_err(|error| Error::Invalid(error.to_string()))?;
+        serde_json::from_value(answers)
+            .map_err(|error| Error::Invalid(format!("the person's answer: {error}")))
+    }
+
+    /// Asks the person to fill in a form that is made at run time.
+    ///
+    /// # Errors
+    /// As [`elicit`](Self::elicit).
+    pub async fn elicit_form(
+        &self,
+        key: &str,
+        message: impl Into<String>,
+        form: ElicitSchema,
+    ) -> Result<BTreeMap<String, ElicitValue>> {
+        let schema = serde_json::to_value(&form).map_err(|error| Error::Misuse(error.to_string()))?;
+        let params = ElicitParams::form(message, form);
+        self.need(Capability::Elicitation)?;
+        let answer: ElicitResult = self.ask(key, InputRequest::Elicit(params)).await?;
+        let answers = accepted(&answer)?.unwrap_or_default();
+        let checker = Checker::compile(schema.as_object().unwrap_or(&serde_json::Map::new()))?;
+        let value = serde_json::to_value(&answers).map_err(|error| Error::Invalid(error.to_string()))?;
+        checker.check(&value).map_err(|fault| Error::Invalid(format!("the person's answer: {fault}")))?;
+        Ok(answers)
+    }
+
+    /// Asks the person to visit a URL, for what must not pass through the client. Returning means that they
+    /// agreed, not that they are done.
+    ///
+    /// # Errors
+    /// As [`elicit`](Self::elicit).
+    pub async fn elicit_url(
+        &self,
+        key: &str,
+        message: impl Into<String>,
+        url: impl Into<String>,
+    ) -> Result<()> {
+        self.need(Capability::UrlElicitation)?;
+        let params = ElicitParams::url(message, url);
+        let answer: ElicitResult = self.ask(key, InputRequest::Elicit(params)).await?;
+        accepted(&answer).map(drop)
+    }
+
+    /// Asks the model.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] if the client has no model to ask; [`Error::Remote`] if it refused.
+    pub async fn sample(&self, key: &str, request: CreateMessageParams) -> Result<CreateMessageResult> {
+        self.need(if request.tools.is_some() { Capability::SamplingTools } else { Capability::Sampling })?;
+        self.ask(key, InputRequest::CreateMessage(Box::new(request))).await
+    }
+
+    /// The directories that the client lets this server work in.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] if the client has no roots.
+    pub async fn roots(&self, key: &str) -> Result<Arc<[Root]>> {
+        self.need(Capability::Roots)?;
+        let may_cache = self.peer().capabilities.roots.as_ref().is_some_and(|roots| roots.announces());
+        if let Some(roots) = self.inner.wire.roots().filter(|_| may_cache) {
+            return Ok(roots);
+        }
+        let answer: ListRootsResult = self.ask(key, InputRequest::ListRoots(None)).await?;
+        let roots = super::roots::valid_roots(answer.roots.into_vec());
+        if may_cache && self.rules().has_server_requests {
+            self.inner.wire.set_roots(Some(Arc::clone(&roots)));
+        }
+        Ok(roots)
+    }
+
+    /// Does work once for the whole call, however often questions make the handler run again. The result
+    /// travels with the call, sealed.
+    pub async fn once<T, F, Fut>(&self, key: &str, work: F) -> T
+    where
+        T: Serialize + DeserializeOwned,
+        F: FnOnce() -> Fut,
+        Fut: Future<Output = T>,
+    {
+        let known = lock(&self.inner.asks).kept.memo.get(key).cloned();
+        if let Some(done) = known.and_then(|value| serde_json::from_value(value).ok()) {
+            return done;
+        }
+        let done = work().await;
+        if let Ok(value) = serde_json::to_value(&done) {
+            lock(&self.inner.asks).kept.memo.insert(key.to_owned(), value);
+        }
+        done
+    }
+
+    /// Fails unless the client can be asked for this.
+    pub(super) fn need(&self, capability: Capability) -> Result<()> {
+        let (rules, client) = (self.rules(), &self.peer().capabilities);
+        let elicitation = client.elicitation.as_ref().filter(|_| rules.has_elicitation());
+        let can = match capability {
+            Capability::Elicitation => elicitation.is_some_and(|elicitation| elicitation.has_form()),
+            Capability::UrlElicitation => {
+                rules.has_url_elicitation && elicitation.is_some_and(|elicitation| elicitation.has_url())
+            }
+            Capability::Sampling => client.sampling.is_some(),
+            Capability::SamplingTools => {
+                rules.has_sampling_tools
+                    && client.sampling.as_ref().is_some_and(|sampling| sampling.tools.is_some())
+            }
+            Capability::Roots => client.roots.is_some(),
+        };
+        if can { Ok(()) } else { Err(Error::Unsupported(capability)) }
+    }
+
+    async fn ask<T: DeserializeOwned>(&self, key: &str, mut request: InputRequest) -> Result<T> {
+        if !matches!(self.method(), Method::ToolsCall | Method::PromptsGet | Method::ResourcesRead) {
+            return Err(Error::Misuse("questions can be asked by tools, prompts and resources only".into()));
+        }
+        request.lower(self.rules());
+        let answer = if lock(&self.inner.asks).replay {
+            self.replayed(key, request).await?
+        } else {
+            request_now(self, &request).await?
+        };
+        serde_json::from_value(answer).map_err(|error| Error::PeerMisbehaved(format!("its answer: {error}")))
+    }
+
+    /// The recorded answer, or no answer in this round.
+    async fn replayed(&self, key: &str, request: InputRequest) -> Result<Value> {
+        std::future::poll_fn(|_| {
+            let mut asks = lock(&self.inner.asks);
+            if let Some(answer) = asks.kept.answers.get(key) {
+                return Poll::Ready(Ok(answer.clone()));
+            }
+            if asks.wanted.get(key).is_some_and(|known| *known != request) {
+                return Poll::Ready(Err(Error::Misuse(format!("two questions have the key {key:?}"))));
+            }
+            asks.wanted.insert(key.to_owned(), request.clone());
+            drop(asks);
+            // Whoever drives the exchange looks at what is wanted when the handler cannot go on.
+            self.inner.life.wake();
+            Poll::Pending
+        })
+        .await
+    }
+}
+
+/// Sends the question over a legacy connection and waits.
+pub(super) async fn request_now(context: &Context, request: &InputRequest) -> Result<Value> {
+    let wire = &context.inner.wire;
+    let patience = context.inner.serving.policy.patience;
+    let answer = match request {
+        InputRequest::Elicit(params) => wire.request(Method::ElicitationCreate, Some(params), patience).await,
+        InputRequest::CreateMessage(params) => {
+            wire.request(Method::SamplingCreateMessage, Some(params), patience).await
+        }
+        _ => wire.request(Method::RootsList, None::<&Value>, patience).await,
+    }?;
+    serde_json::from_str(answer.get()).map_err(|error| Error::PeerMisbehaved(error.to_string()))
+}
+
+fn accepted(answer: &ElicitResult) -> Result<Option<BTreeMap<String, ElicitValue>>> {
+    match answer.action {
+        ElicitAction::Accept => Ok(answer.content.clone()),
+        ElicitAction::Decline => Err(Error::Declined),
+        ElicitAction::Cancel => Err(Error::Dismissed),
+    }
+}

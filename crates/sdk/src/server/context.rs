@@ -1,0 +1,248 @@
+//! A handler's view of one exchange.
+//!
+//! It is the same in every era: who asks, progress, log, cancellation, and questions. It does not reveal
+//! sessions, ids or revisions' quirks, except through what the peer can do.
+
+use std::fmt;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::task::Waker;
+
+use bytes::Bytes;
+use futures_util::task::AtomicWaker;
+use serde::Serialize;
+use tokio::sync::Notify;
+
+use super::asks::Asks;
+use super::serving::Serving;
+use super::wire::Wire;
+use super::{Principal, Session};
+use crate::engine::{Exchange, Peer};
+use crate::model::{LoggingLevel, LoggingMessageParams, Meta, Method, ProgressParams};
+use crate::revision::{Revision, Rules};
+
+/// What a handler knows about the call that it serves, and can do for it.
+#[derive(Clone)]
+pub struct Context {
+    pub(super) inner: Arc<Inner>,
+}
+
+pub(super) struct Inner {
+    pub(super) exchange: Exchange,
+    pub(super) serving: Arc<Serving>,
+    pub(super) wire: Arc<Wire>,
+    pub(super) principal: Principal,
+    /// The text of `_meta`, or nothing.
+    pub(super) meta: Bytes,
+    pub(super) life: Life,
+    last_progress: Mutex<f64>,
+    pub(super) asks: Mutex<Asks>,
+}
+
+/// Whether anybody still waits for the answer.
+#[derive(Debug, Default)]
+pub(super) struct Life {
+    cancelled: AtomicBool,
+    finished: AtomicBool,
+    reason: OnceLock<String>,
+    changed: Notify,
+    driver: AtomicWaker,
+}
+
+impl Life {
+    pub(super) fn register(&self, waker: &Waker) {
+        self.driver.register(waker);
+    }
+
+    pub(super) fn wake(&self) {
+        self.driver.wake();
+    }
+
+    pub(super) fn is_cancelled(&self) -> bool {
+        self.cancelled.load(Ordering::Acquire)
+    }
+
+    pub(super) fn cancel(&self, reason: Option<String>) {
+        if let Some(reason) = reason {
+            self.reason.get_or_init(|| reason);
+        }
+        self.cancelled.store(true, Ordering::Release);
+        self.changed.notify_waiters();
+        self.driver.wake();
+    }
+
+    pub(super) fn finish(&self) {
+        self.finished.store(true, Ordering::Release);
+    }
+
+    fn is_over(&self) -> bool {
+        self.finished.load(Ordering::Acquire) || self.is_cancelled()
+    }
+}
+
+impl Context {
+    pub(super) fn new(
+        exchange: Exchange,
+        serving: Arc<Serving>,
+        wire: Arc<Wire>,
+        principal: Principal,
+        meta: Bytes,
+        asks: Asks,
+    ) -> Self {
+        let inner = Inner {
+            exchange,
+            serving,
+            wire,
+            principal,
+            meta,
+            life: Life::default(),
+            last_progress: Mutex::new(f64::NEG_INFINITY),
+            asks: Mutex::new(asks),
+        };
+        Self { inner: Arc::new(inner) }
+    }
+
+    /// The revision that is spoken.
+    pub fn revision(&self) -> Revision {
+        self.rules().revision
+    }
+
+    pub(super) fn rules(&self) -> &'static Rules {
+        self.inner.exchange.rules
+    }
+
+    pub(super) fn method(&self) -> Method {
+        self.inner.exchange.method
+    }
+
+    /// What the client says about itself, which proves nothing.
+    pub fn peer(&self) -> &Peer {
+        &self.inner.exchange.peer
+    }
+
+    /// Who is calling, proven.
+    pub fn principal(&self) -> &Principal {
+        &self.inner.principal
+    }
+
+    /// The metadata of the request: trace context, and keys of your own.
+    pub fn meta(&self) -> Meta {
+        serde_json::from_slice(&self.inner.meta).unwrap_or_default()
+    }
+
+    /// The session that this call belongs to, where the era has sessions. Through it a server can speak
+    /// outside of any call.
+    pub fn session(&self) -> Option<Session> {
+        self.rules().has_server_requests.then(|| {
+            Session::new(
+                Arc::clone(&self.inner.wire),
+                Arc::clone(&self.inner.exchange.peer),
+                self.inner.serving.policy.patience,
+            )
+        })
+    }
+
+    /// Whether the client has withdrawn the request.
+    pub fn is_cancelled(&self) -> bool {
+        self.inner.life.is_cancelled()
+    }
+
+    /// Why, if it said so.
+    pub fn cancel_reason(&self) -> Option<&str> {
+        self.inner.life.reason.get().map(String::as_str)
+    }
+
+    /// Waits until the client withdraws the request. The handler itself is dropped then; this is for
+    /// work that it handed to others.
+    pub async fn cancelled(&self) {
+        loop {
+            let changed = self.inner.life.changed.notified();
+            if self.is_cancelled() {
+                return;
+            }
+            changed.await;
+        }
+    }
+
+    /// Reports progress, if the client wants to hear of it. Each report must be larger than the last; one
+    /// that is not is dropped.
+    pub fn progress(&self, done: f64, total: Option<f64>) {
+        self.report(done, total, None);
+    }
+
+    /// Reports progress with a word about it.
+    pub fn progress_message(&self, done: f64, total: Option<f64>, message: impl Into<String>) {
+        self.report(done, total, Some(message.into()));
+    }
+
+    fn report(&self, done: f64, total: Option<f64>, message: Option<String>) {
+        let Some(token) = &self.inner.exchange.progress_token else { return };
+        if self.inner.life.is_over() || !done.is_finite() {
+            return;
+        }
+        let mut last = lock(&self.inner.last_progress);
+        if done <= *last {
+            return;
+        }
+        *last = done;
+        let mut params = ProgressParams::new(token.clone(), done);
+        params.total = total.filter(|total| total.is_finite());
+        params.message = message.filter(|_| self.rules().has_progress_message);
+        self.inner.wire.chat(Method::Progress, &params);
+    }
+
+    /// How many progress and log messages of this connection were dropped for being too many.
+    pub fn dropped_notifications(&self) -> u64 {
+        self.inner.wire.dropped_chatter()
+    }
+
+    /// Sends a log message, if the client wants this level.
+    pub fn log(&self, level: LoggingLevel, data: impl Serialize) {
+        self.send_log(level, None, &data);
+    }
+
+    /// A logger with a name of its own.
+    pub fn logger(&self, name: impl Into<String>) -> Logger {
+        Logger { context: self.clone(), name: name.into() }
+    }
+
+    fn send_log(&self, level: LoggingLevel, logger: Option<&str>, data: &impl Serialize) {
+        let wanted = self.inner.exchange.log_level.is_some_and(|wanted| level >= wanted);
+        if !wanted || !self.inner.serving.has_logging() || self.inner.life.is_over() {
+            return;
+        }
+        let Ok(data) = serde_json::to_value(data) else { return };
+        let mut message = LoggingMessageParams::new(level, data);
+        message.logger = logger.map(str::to_owned);
+        if let Some(message) = self.inner.serving.redact(message) {
+            self.inner.wire.chat(Method::LogMessage, &message);
+        }
+    }
+}
+
+/// Sends log messages under one name.
+#[derive(Debug, Clone)]
+pub struct Logger {
+    context: Context,
+    name: String,
+}
+
+impl Logger {
+    /// Sends a log message, if the client wants this level.
+    pub fn log(&self, level: LoggingLevel, data: impl Serialize) {
+        self.context.send_log(level, Some(&self.name), &data);
+    }
+}
+
+impl fmt::Debug for Context {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Context")
+            .field("method", &self.method().as_str())
+            .field("revision", &self.revision())
+            .finish_non_exhaustive()
+    }
+}
+
+pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,154 @@
+//! One exchange from its first poll to its outcome.
+//!
+//! The handler is a future without a task of its own. It is dropped when the client cancels, when it
+//! cannot go on without answers that this round does not carry, and when it panics; each is an outcome.
+
+use std::future::Future;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::Pin;
+use std::task::{Context as TaskContext, Poll, ready};
+
+use bytes::Bytes;
+use futures_util::future::join_all;
+use serde_json::Value;
+
+use super::Context;
+use super::asks::request_now;
+use super::context::lock;
+use super::operation::{BoxFuture, OperationResult, Reply};
+use super::seal::canonical;
+use crate::model::{ErrorObject, InputRequests, InputRequiredResult, Method};
+use crate::{Error, Principal, Result};
+
+/// How an exchange ends.
+#[derive(Debug)]
+pub(super) enum Outcome {
+    Complete(Reply),
+    InputRequired(InputRequiredResult),
+    Error(ErrorObject),
+    /// Nobody waits for an answer.
+    Cancelled,
+}
+
+type Again = Box<dyn Fn() -> BoxFuture<OperationResult> + Send>;
+type Answers = BoxFuture<Result<Vec<(String, Value)>>>;
+
+/// A handler at work.
+pub(super) struct Run {
+    pub(super) context: Context,
+    work: Option<BoxFuture<OperationResult>>,
+    /// The parameters, for the seal.
+    params: Bytes,
+    /// Begins the work anew, where handlers are rehearsed on connections that could wait.
+    again: Option<Again>,
+    answers: Option<Answers>,
+}
+
+impl Run {
+    pub(super) fn new(context: Context, work: BoxFuture<OperationResult>, params: Bytes) -> Self {
+        Self { context, work: Some(work), params, again: None, answers: None }
+    }
+
+    /// Runs the handler again for every answer, as it would be on a stateless connection.
+    pub(super) fn rehearsed(context: Context, again: Again) -> Self {
+        Self { context, work: Some(again()), params: Bytes::new(), again: Some(again), answers: None }
+    }
+
+    fn poll_outcome(&mut self, cx: &mut TaskContext<'_>) -> Poll<Outcome> {
+        self.context.inner.life.register(cx.waker());
+        loop {
+            if self.context.is_cancelled() {
+                return Poll::Ready(Outcome::Cancelled);
+            }
+            if let Some(answers) = &mut self.answers {
+                let answers = ready!(answers.as_mut().poll(cx));
+                self.answers = None;
+                match answers {
+                    Ok(answers) => lock(&self.context.inner.asks).kept.answers.extend(answers),
+                    Err(error) => {
+                        return Poll::Ready(Outcome::Error(ErrorObject::internal(error.to_string())));
+                    }
+                }
+                self.work = self.again.as_ref().map(|again| again());
+            }
+            let Some(work) = &mut self.work else { return Poll::Ready(Outcome::Cancelled) };
+            match catch_unwind(AssertUnwindSafe(|| work.as_mut().poll(cx))) {
+                Ok(Poll::Ready(Ok(reply))) => return Poll::Ready(Outcome::Complete(reply)),
+                Ok(Poll::Ready(Err(error))) => return Poll::Ready(Outcome::Error(error)),
+                Ok(Poll::Pending) => {}
+                Err(_) => return Poll::Ready(self.panicked()),
+            }
+            let wanted = self.take_wanted();
+            if wanted.is_empty() {
+                return Poll::Pending;
+            }
+            // The handler cannot go on: it runs again when the answers are there.
+            self.work = None;
+            if self.again.is_none() {
+                return Poll::Ready(self.ask(wanted));
+            }
+            self.answers = Some(self.ask_now(wanted));
+        }
+    }
+
+    fn take_wanted(&self) -> InputRequests {
+        let mut asks = lock(&self.context.inner.asks);
+        if asks.replay { std::mem::take(&mut asks.wanted) } else { InputRequests::new() }
+    }
+
+    /// What it panicked with may hold anything; the log has it, the client does not.
+    fn panicked(&self) -> Outcome {
+        tracing::error!(id = %self.context.inner.exchange.id, method = self.context.method().as_str(), "a handler panicked");
+        Outcome::Error(ErrorObject::internal("the handler failed"))
+    }
+
+    fn ask(&self, wanted: InputRequests) -> Outcome {
+        let serving = &self.context.inner.serving;
+        let kept = std::mem::take(&mut lock(&self.context.inner.asks).kept);
+        let binding = binding(self.context.principal(), self.context.method(), &self.params);
+        match serving.seal.close(kept, &binding) {
+            Ok(state) if state.len() <= serving.policy.request_state_bytes => {
+                Outcome::InputRequired(InputRequiredResult::new(wanted, Some(state)))
+            }
+            Ok(_) => Outcome::Error(ErrorObject::internal("the state of this call has become too large")),
+            Err(error) => Outcome::Error(ErrorObject::internal(error.to_string())),
+        }
+    }
+
+    fn ask_now(&self, wanted: InputRequests) -> Answers {
+        let context = self.context.clone();
+        Box::pin(async move {
+            let asked = wanted.iter().map(|(key, request)| {
+                let context = &context;
+                async move { request_now(context, request).await.map(|answer| (key.clone(), answer)) }
+            });
+            join_all(asked).await.into_iter().collect::<Result<Vec<_>, Error>>()
+        })
+    }
+}
+
+impl Future for Run {
+    type Output = (Context, Outcome);
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut TaskContext<'_>) -> Poll<Self::Output> {
+        let outcome = ready!(self.poll_outcome(cx));
+        self.context.inner.life.finish();
+        Poll::Ready((self.context.clone(), outcome))
+    }
+}
+
+/// Everything that must be the same when a call is tried again: who, what, with which parameters.
+pub(super) fn binding(principal: &Principal, method: Method, params: &[u8]) -> Vec<u8> {
+    let mut params: Value = serde_json::from_slice(params).unwrap_or_default();
+    if let Some(members) = params.as_object_mut() {
+        for changing in ["_meta", "inputResponses", "requestState"] {
+            members.remove(changing);
+        }
+    }
+    let mut out = Vec::new();
+    for part in [principal.issuer(), principal.subject(), method.as_str()] {
+        contexture_core::json_rpc::write_string(part, &mut out);
+    }
+    canonical(&params, &mut out);
+    out
+}

@@ -1,0 +1,241 @@
+//! Prompts: their definition, and the way from arguments to messages.
+//!
+//! Arguments are strings. Required ones must be there and unknown ones must not, before the handler runs;
+//! what they contain is inserted by the handler and never interpreted here.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::fmt::Display;
+use std::sync::Arc;
+
+use futures_util::FutureExt;
+use serde_json::Value;
+
+use super::Context;
+use super::extract::{Arguments, Call, Handler, Rejection};
+use super::operation::{BoxFuture, OperationResult, Reply};
+use super::output::Failure;
+use crate::model::{
+    Content, ErrorObject, GetPromptResult, Icon, JsonObject, Meta, Prompt, PromptArgument, PromptMessage,
+    ResourceContents,
+};
+use crate::{Error, Result};
+
+type PromptOutcome = std::result::Result<GetPromptResult, Failure>;
+type Begin = dyn Fn(&Call<'_>) -> std::result::Result<BoxFuture<PromptOutcome>, Rejection> + Send + Sync;
+
+/// Begins the definition of a prompt.
+pub fn prompt(name: impl Into<String>) -> PromptBuilder {
+    PromptBuilder { prompt: Prompt::new(name) }
+}
+
+/// A prompt that still lacks its handler.
+#[derive(Debug)]
+pub struct PromptBuilder {
+    prompt: Prompt,
+}
+
+/// A complete prompt.
+#[derive(Clone)]
+pub struct PromptEntry {
+    pub(super) definition: Arc<Prompt>,
+    begin: Arc<Begin>,
+}
+
+/// Anything that can be registered as a prompt.
+pub trait IntoPrompt {
+    /// The complete prompt.
+    fn into_prompt(self) -> PromptEntry;
+}
+
+impl IntoPrompt for PromptEntry {
+    fn into_prompt(self) -> PromptEntry {
+        self
+    }
+}
+
+/// A value that a prompt can return.
+#[diagnostic::on_unimplemented(
+    message = "a prompt cannot return `{Self}`",
+    note = "prompts return text, `PromptMessage`, `Vec<PromptMessage>`, `GetPromptResult`, or `Result` of these"
+)]
+pub trait IntoPromptResult {
+    /// The result for the client.
+    ///
+    /// # Errors
+    /// When the work failed.
+    fn into_prompt_result(self) -> PromptOutcome;
+}
+
+impl IntoPromptResult for GetPromptResult {
+    fn into_prompt_result(self) -> PromptOutcome {
+        Ok(self)
+    }
+}
+
+impl IntoPromptResult for Vec<PromptMessage> {
+    fn into_prompt_result(self) -> PromptOutcome {
+        Ok(GetPromptResult::new(self))
+    }
+}
+
+impl IntoPromptResult for PromptMessage {
+    fn into_prompt_result(self) -> PromptOutcome {
+        Ok(GetPromptResult::new(vec![self]))
+    }
+}
+
+impl IntoPromptResult for String {
+    fn into_prompt_result(self) -> PromptOutcome {
+        PromptMessage::user(Content::text(self)).into_prompt_result()
+    }
+}
+
+impl IntoPromptResult for &str {
+    fn into_prompt_result(self) -> PromptOutcome {
+        self.to_owned().into_prompt_result()
+    }
+}
+
+impl<T: IntoPromptResult, E: Display + 'static> IntoPromptResult for Result<T, E> {
+    fn into_prompt_result(self) -> PromptOutcome {
+        self.map_err(Failure::from_error)?.into_prompt_result()
+    }
+}
+
+impl PromptBuilder {
+    /// What it is for.
+    #[must_use]
+    pub fn description(mut self, description: impl Into<String>) -> Self {
+        self.prompt.description = Some(description.into());
+        self
+    }
+
+    /// A name for people.
+    #[must_use]
+    pub fn title(mut self, title: impl Into<String>) -> Self {
+        self.prompt.title = Some(title.into());
+        self
+    }
+
+    /// Pictures of it.
+    #[must_use]
+    pub fn icons(mut self, icons: Vec<Icon>) -> Self {
+        self.prompt.icons = Some(icons);
+        self
+    }
+
+    /// Metadata.
+    #[must_use]
+    pub fn meta(mut self, meta: Meta) -> Self {
+        self.prompt.meta = Some(meta);
+        self
+    }
+
+    /// An argument, where the handler's type does not tell.
+    #[must_use]
+    pub fn argument(mut self, argument: PromptArgument) -> Self {
+        self.prompt = self.prompt.argument(argument);
+        self
+    }
+
+    /// The handler: an async function of extractors. Its arguments are text; numbers and booleans in
+    /// `Args<T>` are read from it.
+    pub fn handler<P, R, H>(mut self, handler: H) -> PromptEntry
+    where
+        H: Handler<P, R>,
+        R: IntoPromptResult + 'static,
+        P: 'static,
+    {
+        if self.prompt.arguments.is_none() {
+            self.prompt.arguments = handler.input_schema().map(|schema| arguments_of(&schema));
+        }
+        let begin = move |call: &Call<'_>| -> std::result::Result<BoxFuture<PromptOutcome>, Rejection> {
+            let work = handler.begin(call)?;
+            Ok(Box::pin(work.map(IntoPromptResult::into_prompt_result)))
+        };
+        PromptEntry { definition: Arc::new(self.prompt), begin: Arc::new(begin) }
+    }
+}
+
+fn arguments_of(schema: &JsonObject) -> Vec<PromptArgument> {
+    let required = schema.get("required").and_then(Value::as_array);
+    let fields = schema.get("properties").and_then(Value::as_object);
+    fields
+        .into_iter()
+        .flatten()
+        .map(|(name, field)| {
+            let mut argument = PromptArgument::new(name);
+            argument.description = field.get("description").and_then(Value::as_str).map(str::to_owned);
+            argument.required = Some(required.is_some_and(|names| names.iter().any(|known| known == name)));
+            argument
+        })
+        .collect()
+}
+
+impl PromptEntry {
+    pub(super) fn validate(&self) -> Result<()> {
+        let mut names: Vec<_> =
+            self.definition.arguments.iter().flatten().map(|argument| &argument.name).collect();
+        names.sort_unstable();
+        if self.definition.name.is_empty() || names.windows(2).any(|pair| pair[0] == pair[1]) {
+            let name = &self.definition.name;
+            return Err(Error::Misuse(format!("prompt {name:?} needs a name, and a name for each argument")));
+        }
+        Ok(())
+    }
+
+    /// Checks the arguments and begins.
+    pub(super) fn get(
+        &self,
+        context: &Context,
+        arguments: &BTreeMap<String, String>,
+    ) -> BoxFuture<OperationResult> {
+        let rules = context.rules();
+        let begun = self.check(arguments).and_then(|()| {
+            (self.begin)(&Call { context, arguments: Arguments::Strings(arguments), uri: None })
+        });
+        match begun {
+            Ok(work) => Box::pin(work.map(move |outcome| {
+                let mut result = outcome.map_err(|failure| failure.into_protocol_error(rules))?;
+                result.messages.iter_mut().for_each(complete_embedded);
+                Ok(Reply::Prompt(result))
+            })),
+            Err(Rejection::Arguments(fault)) => {
+                let message = format!("arguments of prompt {:?}: {fault}", self.definition.name);
+                Box::pin(std::future::ready(Err(ErrorObject::invalid_params(message))))
+            }
+            Err(Rejection::Other(error)) => Box::pin(std::future::ready(Err(error))),
+        }
+    }
+
+    fn check(&self, given: &BTreeMap<String, String>) -> std::result::Result<(), Rejection> {
+        let declared = || self.definition.arguments.iter().flatten();
+        if let Some(missing) =
+            declared().find(|known| known.is_required() && !given.contains_key(&known.name))
+        {
+            return Err(Rejection::Arguments(format!("{:?} is required", missing.name)));
+        }
+        match given.keys().find(|name| declared().all(|known| known.name != **name)) {
+            Some(unknown) => Err(Rejection::Arguments(format!("there is no argument {unknown:?}"))),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Prompts must name the media type of what they embed.
+fn complete_embedded(message: &mut PromptMessage) {
+    if let Content::Resource(embedded) = &mut message.content {
+        let (mime_type, fallback) = match &mut embedded.resource {
+            ResourceContents::Text(text) => (&mut text.mime_type, "text/plain"),
+            ResourceContents::Blob(blob) => (&mut blob.mime_type, "application/octet-stream"),
+        };
+        mime_type.get_or_insert_with(|| fallback.to_owned());
+    }
+}
+
+impl fmt::Debug for PromptEntry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "PromptEntry({:?})", self.definition.name)
+    }
+}

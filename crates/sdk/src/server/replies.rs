@@ -1,0 +1,113 @@
+//! Outcomes as lines on the wire, in the words of the peer's revision.
+
+use serde::Serialize;
+
+use super::exchange::Outcome;
+use super::operation::Reply;
+use super::serving::Serving;
+use crate::json_rpc::{self, RequestId};
+use crate::model::{
+    CallToolResult, CompleteResult, DiscoverResult, EmptyResult, ErrorObject, GetPromptResult,
+    InputRequiredResult, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
+    ListToolsResult, Meta, ReadResourceResult, key,
+};
+use crate::revision::{Lower, Rules};
+
+/// A result that has metadata.
+trait HasMeta {
+    fn meta(&mut self) -> &mut Option<Meta>;
+}
+
+macro_rules! has_meta {
+    ($($result:ty),* $(,)?) => {
+        $(impl HasMeta for $result {
+            fn meta(&mut self) -> &mut Option<Meta> {
+                &mut self.meta
+            }
+        })*
+    };
+}
+
+has_meta! {
+    CallToolResult, CompleteResult, DiscoverResult, EmptyResult, GetPromptResult, InputRequiredResult,
+    ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, ReadResourceResult,
+}
+
+impl Serving {
+    /// Writes the final response of an exchange.
+    pub(super) fn write_outcome(&self, id: &RequestId, rules: &Rules, outcome: Outcome, out: &mut Vec<u8>) {
+        match outcome {
+            Outcome::Complete(reply) => self.write_reply(id, rules, reply, out),
+            Outcome::InputRequired(result) => self.write_result(id, rules, result, out),
+            Outcome::Error(mut error) => {
+                error.lower(rules);
+                json_rpc::error_line(Some(id), false, &error, out);
+            }
+            Outcome::Cancelled => {}
+        }
+    }
+
+    fn write_reply(&self, id: &RequestId, rules: &Rules, reply: Reply, out: &mut Vec<u8>) {
+        match reply {
+            Reply::Tool(result) => self.write_result(id, rules, result, out),
+            Reply::Encoded(result) => self.write_encoded(id, rules, &result, out),
+            Reply::Tools(result) => self.write_result(id, rules, result, out),
+            Reply::Prompts(result) => self.write_result(id, rules, result, out),
+            Reply::Prompt(result) => self.write_result(id, rules, result, out),
+            Reply::Resources(result) => self.write_result(id, rules, result, out),
+            Reply::ResourceTemplates(result) => self.write_result(id, rules, result, out),
+            Reply::Resource(mut result) => {
+                result.ttl_ms = result.ttl_ms.or(Some(0));
+                self.write_result(id, rules, result, out);
+            }
+            Reply::Completion(mut result) => {
+                result.completion.values.truncate(crate::model::Completion::MAX_VALUES);
+                self.write_result(id, rules, result, out);
+            }
+            Reply::Discovered(result) => self.write_result(id, rules, *result, out),
+            Reply::Subscribed(_)
+            | Reply::Unsubscribed(_)
+            | Reply::MayTell(_)
+            | Reply::LevelSet(_)
+            | Reply::Listening(_) => self.write_result(id, rules, EmptyResult::default(), out),
+        }
+    }
+
+    fn write_result<T>(&self, id: &RequestId, rules: &Rules, mut result: T, out: &mut Vec<u8>)
+    where
+        T: Serialize + Lower + HasMeta,
+    {
+        result.lower(rules);
+        let mut append_meta = false;
+        if rules.has_server_info_meta {
+            match result.meta() {
+                Some(meta) => meta.set(key::SERVER_INFO, &self.info),
+                None => append_meta = true,
+            }
+        }
+        if let Err(error) = json_rpc::result_line(id, &result, out) {
+            let error = ErrorObject::internal(format!("the result cannot be encoded: {error}"));
+            return json_rpc::error_line(Some(id), false, &error, out);
+        }
+        if append_meta {
+            self.append_meta(out);
+        }
+    }
+
+    fn write_encoded(&self, id: &RequestId, rules: &Rules, result: &[u8], out: &mut Vec<u8>) {
+        out.extend_from_slice(br#"{"jsonrpc":"2.0","id":"#);
+        id.write(out);
+        out.extend_from_slice(br#","result":"#);
+        out.extend_from_slice(result);
+        out.push(b'}');
+        if rules.has_server_info_meta {
+            self.append_meta(out);
+        }
+    }
+
+    /// Puts who we are behind the last member of a result, which is never empty in that era.
+    fn append_meta(&self, out: &mut Vec<u8>) {
+        out.truncate(out.len() - 2);
+        out.extend_from_slice(&self.result_end);
+    }
+}

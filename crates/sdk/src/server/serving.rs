@@ -1,0 +1,278 @@
+//! A server as it serves: one value, shared by all connections, that turns exchanges into work.
+//!
+//! It decodes parameters, once and by method, and finds who answers. It does not know connections.
+
+use std::any::{Any, TypeId};
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use serde::de::DeserializeOwned;
+use tower_service::Service as _;
+
+use super::asks::Asks;
+use super::exchange::{Run, binding};
+use super::operation::{BoxFuture, Operation, OperationResult, Request, Stack};
+use super::pages::Pager;
+use super::seal::{Kept, Seal};
+use super::wire::Wire;
+use super::{Context, Hooks, KeepAlive, Principal, Registry};
+use crate::Policy;
+use crate::engine::Exchange;
+use crate::json_rpc;
+use crate::model::{
+    CallToolParams, CompleteParams, ErrorObject, GetPromptParams, Implementation, InputResponses,
+    LoggingLevel, LoggingMessageParams, Method, PaginatedParams, ReadResourceParams, SetLevelParams,
+    SubscribeParams, SubscriptionsListenParams,
+};
+use crate::revision::Revision;
+
+/// What a server is, once it serves.
+pub(crate) struct Serving {
+    pub(super) info: Implementation,
+    pub(super) instructions: Option<String>,
+    pub(super) registry: Registry,
+    pub(super) policy: Policy,
+    pub(super) seal: Seal,
+    pub(super) stack: Option<Stack>,
+    pub(super) pager: Pager,
+    pub(super) hooks: Hooks,
+    pub(super) states: HashMap<TypeId, Arc<dyn Any + Send + Sync>>,
+    pub(super) revisions: Vec<Revision>,
+    pub(super) offer: Offer,
+    pub(super) keep_alive: Option<KeepAlive>,
+    pub(super) rehearse: bool,
+    /// `,"_meta":{…serverInfo…}}}`: the end of a modern result.
+    pub(super) result_end: Vec<u8>,
+}
+
+/// What is declared beside what was registered.
+#[derive(Debug, Clone)]
+pub(super) struct Offer {
+    pub(super) logging: bool,
+    pub(super) log_level: LoggingLevel,
+    pub(super) list_changed: bool,
+    pub(super) subscribe: bool,
+    pub(super) cache: Duration,
+    pub(super) shared_cache: bool,
+}
+
+/// A request as it came, and who it came from.
+pub(super) struct Arrival<'a> {
+    pub(super) params: Option<&'a str>,
+    pub(super) meta: Option<&'a str>,
+    /// The message that the two are parts of.
+    pub(super) frame: &'a Bytes,
+    pub(super) principal: &'a Principal,
+    pub(super) wire: &'a Arc<Wire>,
+}
+
+impl Arrival<'_> {
+    fn decode<T: DeserializeOwned>(&self, method: Method) -> Result<T, ErrorObject> {
+        serde_json::from_str(self.params.unwrap_or("{}")).map_err(|error| bad_params(method, &error))
+    }
+
+    fn part(&self, text: Option<&str>) -> Bytes {
+        text.map_or_else(Bytes::new, |text| self.frame.slice_ref(text.as_bytes()))
+    }
+}
+
+fn bad_params(method: Method, error: &serde_json::Error) -> ErrorObject {
+    ErrorObject::invalid_params(format!("parameters of {}: {error}", method.as_str()))
+}
+
+impl Serving {
+    pub(super) fn state<T: Send + Sync + 'static>(&self) -> Option<Arc<T>> {
+        self.states.get(&TypeId::of::<T>()).cloned().and_then(|state| state.downcast().ok())
+    }
+
+    pub(super) fn has_logging(&self) -> bool {
+        self.offer.logging
+    }
+
+    pub(super) fn redact(&self, message: LoggingMessageParams) -> Option<LoggingMessageParams> {
+        match &self.hooks.redact {
+            Some(redact) => redact(message),
+            None => Some(message),
+        }
+    }
+
+    /// Begins the work for a request.
+    pub(super) fn begin(
+        self: &Arc<Self>,
+        exchange: Exchange,
+        arrival: &Arrival<'_>,
+    ) -> Result<Run, ErrorObject> {
+        let method = exchange.method;
+        if !self.answers(method) {
+            return Err(ErrorObject::method_not_found(method.as_str()));
+        }
+        if method == Method::ToolsCall {
+            return self.begin_call(exchange, arrival);
+        }
+        let (request, round) = self.read(method, arrival)?;
+        let context = self.context(exchange, arrival, round)?;
+        if self.rehearses(&context) {
+            let (serving, again) = (Arc::clone(self), context.clone());
+            let again = move || serving.perform(again.clone(), request.clone());
+            return Ok(Run::rehearsed(context, Box::new(again)));
+        }
+        let params = self.params_for_seal(&context, arrival);
+        let work = self.perform(context.clone(), request);
+        Ok(Run::new(context, work, params))
+    }
+
+    /// The hot path: the tool gets the raw arguments as they stand in the message.
+    fn begin_call(self: &Arc<Self>, exchange: Exchange, arrival: &Arrival<'_>) -> Result<Run, ErrorObject> {
+        let method = exchange.method;
+        let params: CallToolParams<'_> = serde_json::from_str(arrival.params.unwrap_or("{}"))
+            .map_err(|error| bad_params(method, &error))?;
+        let round = Round { responses: params.input_responses, state: params.request_state };
+        let context = self.context(exchange, arrival, round)?;
+        if self.stack.is_some() || self.rehearses(&context) {
+            let request = Request::CallTool {
+                name: params.name.into_owned(),
+                arguments: params.arguments.map(ToOwned::to_owned),
+            };
+            if self.rehearses(&context) {
+                let (serving, again) = (Arc::clone(self), context.clone());
+                let again = move || serving.perform(again.clone(), request.clone());
+                return Ok(Run::rehearsed(context, Box::new(again)));
+            }
+            let bytes = self.params_for_seal(&context, arrival);
+            return Ok(Run::new(context.clone(), self.perform(context, request), bytes));
+        }
+        let work = self.call_tool(&context, &params.name, params.arguments);
+        let bytes = self.params_for_seal(&context, arrival);
+        Ok(Run::new(context, work, bytes))
+    }
+
+    fn rehearses(&self, context: &Context) -> bool {
+        self.rehearse && context.rules().has_server_requests
+    }
+
+    fn params_for_seal(&self, context: &Context, arrival: &Arrival<'_>) -> Bytes {
+        let may_ask = context.rules().has_input_rounds(context.method());
+        if may_ask { arrival.part(arrival.params) } else { Bytes::new() }
+    }
+
+    /// Through the layers, if there are any, to the registry.
+    fn perform(self: &Arc<Self>, context: Context, request: Request) -> BoxFuture<OperationResult> {
+        match &self.stack {
+            Some(stack) => stack.clone().call(Operation { context, request }),
+            None => self.answer(&context, request),
+        }
+    }
+
+    /// Asks the layers about something that is not a request of the client.
+    pub(super) fn consult(self: &Arc<Self>, exchange: Exchange, wire: &Arc<Wire>, request: Request) -> Run {
+        let asks = Asks::default();
+        let context = Context::new(
+            exchange,
+            Arc::clone(self),
+            Arc::clone(wire),
+            Principal::local(),
+            Bytes::new(),
+            asks,
+        );
+        let work = self.perform(context.clone(), request);
+        Run::new(context, work, Bytes::new())
+    }
+
+    fn context(
+        self: &Arc<Self>,
+        exchange: Exchange,
+        arrival: &Arrival<'_>,
+        round: Round,
+    ) -> Result<Context, ErrorObject> {
+        let asks = self.asks(&exchange, arrival, round)?;
+        let meta = arrival.part(arrival.meta);
+        let (wire, principal) = (Arc::clone(arrival.wire), arrival.principal.clone());
+        Ok(Context::new(exchange, Arc::clone(self), wire, principal, meta, asks))
+    }
+
+    /// What earlier rounds left behind.
+    fn asks(&self, exchange: &Exchange, arrival: &Arrival<'_>, round: Round) -> Result<Asks, ErrorObject> {
+        let rounds = exchange.rules.has_input_rounds(exchange.method);
+        let replay = rounds || (self.rehearse && exchange.rules.has_server_requests);
+        let mut kept = match round.state.filter(|_| rounds) {
+            Some(state) => {
+                let binding =
+                    binding(arrival.principal, exchange.method, arrival.params.unwrap_or("").as_bytes());
+                let fits = state.len() <= self.policy.request_state_bytes;
+                let kept = if fits { self.seal.open(&state, &binding) } else { None };
+                kept.ok_or_else(|| {
+                    ErrorObject::invalid_params("this requestState is not valid here, or no longer")
+                })?
+            }
+            None => Kept::default(),
+        };
+        if let Some(responses) = round.responses.filter(|_| rounds) {
+            if responses.0.len() > self.policy.input_requests {
+                return Err(ErrorObject::invalid_params("too many inputResponses"));
+            }
+            kept.answers.extend(responses.0);
+        }
+        Ok(Asks { replay, kept, ..Asks::default() })
+    }
+
+    fn read(&self, method: Method, arrival: &Arrival<'_>) -> Result<(Request, Round), ErrorObject> {
+        let cursor = || arrival.decode::<PaginatedParams>(method).map(|params| params.cursor);
+        let uri = || arrival.decode::<SubscribeParams>(method).map(|params| params.uri);
+        let request = match method {
+            Method::ToolsList => Request::ListTools(cursor()?),
+            Method::PromptsList => Request::ListPrompts(cursor()?),
+            Method::ResourcesList => Request::ListResources(cursor()?),
+            Method::ResourcesTemplatesList => Request::ListResourceTemplates(cursor()?),
+            Method::PromptsGet => {
+                let params: GetPromptParams = arrival.decode(method)?;
+                let round = Round { responses: params.input_responses, state: params.request_state };
+                let arguments = params.arguments.unwrap_or_default();
+                return Ok((Request::GetPrompt { name: params.name, arguments }, round));
+            }
+            Method::ResourcesRead => {
+                let params: ReadResourceParams = arrival.decode(method)?;
+                let round = Round { responses: params.input_responses, state: params.request_state };
+                return Ok((Request::ReadResource(params.uri), round));
+            }
+            Method::ResourcesSubscribe => Request::Subscribe(uri()?),
+            Method::ResourcesUnsubscribe => Request::Unsubscribe(uri()?),
+            Method::CompletionComplete => Request::Complete(arrival.decode::<CompleteParams>(method)?),
+            Method::LoggingSetLevel => Request::SetLevel(arrival.decode::<SetLevelParams>(method)?.level),
+            Method::ServerDiscover => Request::Discover,
+            Method::SubscriptionsListen => {
+                Request::Listen(arrival.decode::<SubscriptionsListenParams>(method)?.notifications)
+            }
+            _ => return Err(ErrorObject::method_not_found(method.as_str())),
+        };
+        Ok((request, Round::default()))
+    }
+}
+
+/// What a client sends when it tries again.
+#[derive(Default)]
+struct Round {
+    responses: Option<InputResponses>,
+    state: Option<String>,
+}
+
+/// `,"_meta":{"io.modelcontextprotocol/serverInfo":{…}}}}`
+pub(super) fn result_end(info: &Implementation) -> Vec<u8> {
+    let mut end = b",\"_meta\":{".to_vec();
+    json_rpc::write_string(crate::model::key::SERVER_INFO, &mut end);
+    end.push(b':');
+    end.extend(serde_json::to_vec(info).unwrap_or_else(|_| b"{}".to_vec()));
+    end.extend(b"}}}");
+    end
+}
+
+impl fmt::Debug for Serving {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Serving")
+            .field("info", &self.info.name)
+            .field("registry", &self.registry)
+            .finish_non_exhaustive()
+    }
+}

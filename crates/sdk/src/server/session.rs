@@ -1,0 +1,104 @@
+//! A legacy session as a server's own code sees it: a way to speak outside of any call.
+//!
+//! It exists from `initialized` to the end of the connection. The modern era has nothing like it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use super::wire::Wire;
+use crate::engine::{Patience, Peer};
+use crate::model::{
+    CreateMessageParams, CreateMessageResult, ElicitParams, ElicitResult, EmptyResult, ListRootsResult,
+    Method, Root,
+};
+use crate::revision::{Lower, Rules};
+use crate::{Capability, Error, Result};
+
+/// A session with one client.
+#[derive(Debug, Clone)]
+pub struct Session {
+    wire: Arc<Wire>,
+    peer: Arc<Peer>,
+    patience: Patience,
+}
+
+impl Session {
+    pub(super) fn new(wire: Arc<Wire>, peer: Arc<Peer>, patience: Patience) -> Self {
+        Self { wire, peer, patience }
+    }
+
+    /// The client, as it describes itself.
+    pub fn peer(&self) -> &Peer {
+        &self.peer
+    }
+
+    /// The same session with another patience for what it asks.
+    #[must_use]
+    pub fn timeout(mut self, timeout: Duration) -> Self {
+        self.patience.idle = timeout;
+        self
+    }
+
+    /// Asks whether the client is there.
+    ///
+    /// # Errors
+    /// [`Error::Timeout`] if it does not answer.
+    pub async fn ping(&self) -> Result<()> {
+        self.request::<_, EmptyResult>(Method::Ping, None::<&Value>).await.map(drop)
+    }
+
+    /// The directories that the client lets this server work in, asked anew and remembered.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] if the client has no roots.
+    pub async fn roots(&self) -> Result<Arc<[Root]>> {
+        self.need(self.peer.capabilities.roots.is_some(), Capability::Roots)?;
+        let answer: ListRootsResult = self.request(Method::RootsList, None::<&Value>).await?;
+        let roots = super::roots::valid_roots(answer.roots.into_vec());
+        self.wire.set_roots(Some(Arc::clone(&roots)));
+        Ok(roots)
+    }
+
+    /// Asks the model.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] if the client has none; [`Error::Remote`] if it refused.
+    pub async fn sample(&self, mut request: CreateMessageParams) -> Result<CreateMessageResult> {
+        self.need(self.peer.capabilities.sampling.is_some(), Capability::Sampling)?;
+        request.lower(self.rules());
+        self.request(Method::SamplingCreateMessage, Some(&request)).await
+    }
+
+    /// Asks the person.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] if the client cannot.
+    pub async fn elicit(&self, mut request: ElicitParams) -> Result<ElicitResult> {
+        let can = self.rules().has_elicitation() && self.peer.capabilities.elicitation.is_some();
+        self.need(can, Capability::Elicitation)?;
+        request.lower(self.rules());
+        self.request(Method::ElicitationCreate, Some(&request)).await
+    }
+
+    fn rules(&self) -> &'static Rules {
+        self.peer.revision.rules()
+    }
+
+    fn need(&self, can: bool, capability: Capability) -> Result<()> {
+        if can { Ok(()) } else { Err(Error::Unsupported(capability)) }
+    }
+
+    async fn request<P: Serialize, T: DeserializeOwned>(
+        &self,
+        method: Method,
+        params: Option<&P>,
+    ) -> Result<T> {
+        let answer = self.wire.request(method, params, self.patience).await?;
+        serde_json::from_str(answer.get())
+            .map_err(|error| Error::PeerMisbehaved(format!("its answer: {error}")))
+    }
+}

@@ -1,0 +1,338 @@
+//! Tools: their definition, and the way from raw arguments to a result.
+//!
+//! Arguments are checked against the schema before the handler runs, and structured results against
+//! theirs before they leave. A tool's own failure is a result; it never becomes an error here.
+
+use std::fmt;
+use std::sync::Arc;
+
+use futures_util::FutureExt;
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use super::Context;
+use super::extract::{Arguments, Call, Handler, Rejection};
+use super::operation::{BoxFuture, OperationResult, Reply};
+use super::output::{Failure, IntoToolResult, missing_capability};
+use crate::model::{CallToolResult, ErrorObject, Icon, JsonObject, Meta, Tool, ToolAnnotations};
+use crate::revision::{ArgumentErrors, Rules};
+use crate::schema::Checker;
+use crate::{Error, Result};
+
+type ToolOutcome = std::result::Result<CallToolResult, Failure>;
+type Begin = dyn Fn(&Call<'_>) -> std::result::Result<BoxFuture<ToolOutcome>, Rejection> + Send + Sync;
+
+/// Begins the definition of a tool.
+pub fn tool(name: impl Into<String>) -> ToolBuilder {
+    ToolBuilder { tool: Tool::new(name, JsonObject::new()), given_schema: false, run: Run::Inline }
+}
+
+/// A tool that still lacks its handler.
+#[derive(Debug)]
+pub struct ToolBuilder {
+    tool: Tool,
+    given_schema: bool,
+    run: Run,
+}
+
+/// Where a handler runs.
+#[derive(Debug, Clone, Copy)]
+enum Run {
+    /// On the connection's task.
+    Inline,
+    /// On a task of its own.
+    Spawned,
+}
+
+/// A complete tool.
+#[derive(Clone)]
+pub struct ToolEntry {
+    pub(super) definition: Arc<Tool>,
+    begin: Arc<Begin>,
+    input: Option<Arc<Checker>>,
+    output: Option<Arc<Checker>>,
+}
+
+/// Anything that can be registered as a tool.
+pub trait IntoTool {
+    /// The complete tool.
+    fn into_tool(self) -> ToolEntry;
+}
+
+impl IntoTool for ToolEntry {
+    fn into_tool(self) -> ToolEntry {
+        self
+    }
+}
+
+macro_rules! described {
+    ($($(#[$doc:meta])* $field:ident: $kind:ty),+ $(,)?) => {
+        $($(#[$doc])*
+        #[must_use]
+        pub fn $field(mut self, $field: impl Into<$kind>) -> Self {
+            self.tool.$field = Some($field.into());
+            self
+        })+
+    };
+}
+
+impl ToolBuilder {
+    described! {
+        /// What it does, for the model.
+        description: String,
+        /// A name for people.
+        title: String,
+        /// Pictures of it.
+        icons: Vec<Icon>,
+        /// Metadata.
+        meta: Meta,
+        /// The schema of its structured result, where the handler's type does not tell.
+        output_schema: JsonObject,
+    }
+
+    /// The schema of its arguments, where the handler's type does not tell.
+    #[must_use]
+    pub fn input_schema(mut self, schema: JsonObject) -> Self {
+        self.tool = Tool { input_schema: Tool::new("", schema).input_schema, ..self.tool };
+        self.given_schema = true;
+        self
+    }
+
+    /// Hints about what it does.
+    #[must_use]
+    pub fn annotations(mut self, annotations: ToolAnnotations) -> Self {
+        self.tool.annotations = Some(annotations);
+        self
+    }
+
+    fn hint(mut self, hint: impl FnOnce(ToolAnnotations) -> ToolAnnotations) -> Self {
+        self.tool.annotations = Some(hint(self.tool.annotations.take().unwrap_or_default()));
+        self
+    }
+
+    /// It changes nothing.
+    #[must_use]
+    pub fn read_only(self) -> Self {
+        self.hint(|hints| hints.read_only_hint(true))
+    }
+
+    /// Whether it may destroy something.
+    #[must_use]
+    pub fn destructive(self, destructive: bool) -> Self {
+        self.hint(|hints| hints.destructive_hint(destructive))
+    }
+
+    /// Calling it twice is calling it once.
+    #[must_use]
+    pub fn idempotent(self) -> Self {
+        self.hint(|hints| hints.idempotent_hint(true))
+    }
+
+    /// Whether it touches the world outside.
+    #[must_use]
+    pub fn open_world(self, open_world: bool) -> Self {
+        self.hint(|hints| hints.open_world_hint(open_world))
+    }
+
+    /// Runs calls on tasks of their own instead of the connection's: for handlers that compute for long
+    /// between two awaits.
+    #[must_use]
+    pub fn spawned(mut self) -> Self {
+        self.run = Run::Spawned;
+        self
+    }
+
+    /// The handler: an async function of extractors.
+    pub fn handler<P, R, H>(mut self, handler: H) -> ToolEntry
+    where
+        H: Handler<P, R>,
+        R: IntoToolResult + 'static,
+        P: 'static,
+    {
+        if !self.given_schema
+            && let Some(schema) = handler.input_schema()
+        {
+            self = self.input_schema(schema);
+        }
+        // What a handler's own type promises need not be checked; what somebody wrote beside it must be.
+        let check_output = self.tool.output_schema.is_some();
+        if !check_output {
+            self.tool.output_schema = R::output_schema();
+        }
+        let begin = move |call: &Call<'_>| -> std::result::Result<BoxFuture<ToolOutcome>, Rejection> {
+            let work = handler.begin(call)?;
+            Ok(Box::pin(work.map(IntoToolResult::into_tool_result)))
+        };
+        self.finish(Arc::new(begin), check_output)
+    }
+
+    /// A handler that blocks: it runs on a thread where it may.
+    pub fn blocking<T, R, H>(self, handler: H) -> ToolEntry
+    where
+        H: Fn(Context, T) -> R + Send + Sync + 'static,
+        T: serde::de::DeserializeOwned + schemars::JsonSchema + Send + 'static,
+        R: IntoToolResult + Send + 'static,
+    {
+        let handler = Arc::new(handler);
+        self.handler(move |context: Context, super::Args(arguments): super::Args<T>| {
+            let handler = Arc::clone(&handler);
+            off_thread(move || handler(context, arguments))
+        })
+    }
+
+    fn finish(mut self, begin: Arc<Begin>, check_output: bool) -> ToolEntry {
+        strip_title(&mut self.tool.input_schema);
+        if let Some(schema) = &mut self.tool.output_schema {
+            strip_title(schema);
+        }
+        let begin: Arc<Begin> = match self.run {
+            Run::Inline => begin,
+            Run::Spawned => Arc::new(move |call: &Call<'_>| begin(call).map(spawned)),
+        };
+        let input = Checker::compile(&self.tool.input_schema).ok().map(Arc::new);
+        let output = self
+            .tool
+            .output_schema
+            .as_ref()
+            .filter(|_| check_output)
+            .and_then(|schema| Checker::compile(schema).ok())
+            .map(Arc::new);
+        ToolEntry { definition: Arc::new(self.tool), begin, input, output }
+    }
+}
+
+/// Runs blocking work on a thread that may be blocked. A panic there is a panic here.
+pub(super) async fn off_thread<R: Send + 'static>(work: impl FnOnce() -> R + Send + 'static) -> R {
+    match tokio::task::spawn_blocking(work).await {
+        Ok(done) => done,
+        Err(failed) => std::panic::resume_unwind(failed.into_panic()),
+    }
+}
+
+fn spawned(work: BoxFuture<ToolOutcome>) -> BoxFuture<ToolOutcome> {
+    /// Ends the task when nobody waits for it.
+    struct Guard(tokio::task::JoinHandle<ToolOutcome>);
+    impl Drop for Guard {
+        fn drop(&mut self) {
+            self.0.abort();
+        }
+    }
+    let mut task = Guard(tokio::spawn(work));
+    Box::pin(async move {
+        match (&mut task.0).await {
+            Ok(outcome) => outcome,
+            Err(failed) if failed.is_panic() => std::panic::resume_unwind(failed.into_panic()),
+            Err(_) => Err(Failure::Protocol(ErrorObject::internal("the work was ended"))),
+        }
+    })
+}
+
+/// The name of a Rust type says nothing to a model.
+fn strip_title(schema: &mut JsonObject) {
+    schema.remove("title");
+}
+
+impl ToolEntry {
+    /// Refuses definitions that cannot work.
+    pub(super) fn validate(&self) -> Result<()> {
+        let name = &self.definition.name;
+        let is_name_byte = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.');
+        if name.is_empty() || name.len() > 128 || !name.bytes().all(is_name_byte) {
+            return Err(Error::Misuse(format!(
+                "{name:?} is no name for a tool: 1 to 128 letters, digits, underscores, hyphens and dots"
+            )));
+        }
+        self.definition.validate().map_err(|error| Error::Misuse(error.to_string()))?;
+        for schema in
+            std::iter::once(&self.definition.input_schema).chain(self.definition.output_schema.as_ref())
+        {
+            Checker::compile(schema).map_err(|error| Error::Misuse(format!("tool {name:?}: {error}")))?;
+        }
+        Ok(())
+    }
+
+    /// Checks the arguments and begins the call.
+    pub(super) fn call(&self, context: &Context, arguments: Option<&RawValue>) -> BoxFuture<OperationResult> {
+        let rules = context.rules();
+        let arguments = arguments.map_or("{}", RawValue::get);
+        let begun = self
+            .check_arguments(arguments)
+            .and_then(|()| (self.begin)(&Call { context, arguments: Arguments::Json(arguments), uri: None }));
+        match begun {
+            Ok(work) => self.complete(work, rules),
+            Err(Rejection::Arguments(fault)) => ready(self.refuse_arguments(&fault, rules)),
+            Err(Rejection::Other(error)) => ready(Err(error)),
+        }
+    }
+
+    fn check_arguments(&self, arguments: &str) -> std::result::Result<(), Rejection> {
+        let Some(checker) = &self.input else { return Ok(()) };
+        let value: Value =
+            serde_json::from_str(arguments).map_err(|error| Rejection::Arguments(error.to_string()))?;
+        checker.check(&value).map_err(Rejection::Arguments)
+    }
+
+    fn refuse_arguments(&self, fault: &str, rules: &Rules) -> OperationResult {
+        let message = format!("arguments of {:?} do not fit its schema", self.definition.name);
+        match rules.argument_errors {
+            ArgumentErrors::Protocol => Err(ErrorObject::invalid_params(message).data(Value::from(fault))),
+            ArgumentErrors::Result => Ok(Reply::Tool(CallToolResult::error(format!("{message}: {fault}")))),
+        }
+    }
+
+    fn complete(&self, work: BoxFuture<ToolOutcome>, rules: &'static Rules) -> BoxFuture<OperationResult> {
+        if self.definition.output_schema.is_none() {
+            return Box::pin(work.map(move |outcome| reply(outcome, rules)));
+        }
+        let (definition, output) = (Arc::clone(&self.definition), self.output.clone());
+        Box::pin(work.map(move |outcome| {
+            let outcome = outcome.and_then(|result| match output {
+                Some(output) => check_output(result, &output),
+                None => Ok(result),
+            });
+            let outcome = outcome.map(|mut result| {
+                // Whether a value is wrapped for older revisions depends on the schema, so it is done here.
+                result.lower_with(definition.output_schema.as_ref(), rules);
+                result
+            });
+            reply(outcome, rules)
+        }))
+    }
+}
+
+fn check_output(result: CallToolResult, output: &Checker) -> ToolOutcome {
+    if result.is_error {
+        return Ok(result);
+    }
+    let bad = |fault: String| {
+        Failure::Protocol(ErrorObject::internal(format!("the tool's result is not valid: {fault}")))
+    };
+    let structured =
+        result.structured_content.as_ref().ok_or_else(|| bad("structured content is missing".into()))?;
+    let value: Value = serde_json::from_str(structured.get()).map_err(|error| bad(error.to_string()))?;
+    output.check(&value).map_err(bad)?;
+    Ok(result)
+}
+
+fn reply(outcome: ToolOutcome, rules: &Rules) -> OperationResult {
+    match outcome {
+        Ok(result) => Ok(Reply::Tool(result)),
+        Err(Failure::Tool(message)) => Ok(Reply::Tool(CallToolResult::error(message))),
+        Err(Failure::NotFound) => Ok(Reply::Tool(CallToolResult::error("not found"))),
+        Err(Failure::Protocol(error)) => Err(error),
+        Err(Failure::Unsupported(capability)) if rules.has_server_requests => {
+            Ok(Reply::Tool(CallToolResult::error(format!("this needs a client that supports {capability}"))))
+        }
+        Err(Failure::Unsupported(capability)) => Err(missing_capability(capability, rules)),
+    }
+}
+
+fn ready(result: OperationResult) -> BoxFuture<OperationResult> {
+    Box::pin(std::future::ready(result))
+}
+
+impl fmt::Debug for ToolEntry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "ToolEntry({:?})", self.definition.name)
+    }
+}

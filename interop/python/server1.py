@@ -1,0 +1,148 @@
+"""The stdio server on the Python SDK 1.x: its low-level server, legacy era only.
+
+Handlers go into the server's own table rather than through its decorators: the
+`call_tool` decorator turns every exception into an `isError` result, and an
+unknown tool is a protocol error. Refuses to know what the tools do: `offer.py`.
+"""
+
+from __future__ import annotations
+
+import anyio
+import offer
+from mcp import types
+from mcp.server.lowlevel import NotificationOptions, Server
+from mcp.server.stdio import stdio_server
+from mcp.shared.exceptions import McpError
+
+
+def wire(model) -> dict:
+    """What the peer sent, as JSON."""
+    return model.model_dump(by_alias=True, mode="json", exclude_none=True)
+
+
+class Demo:
+    """The server's state, its handlers, and the connection as the tools see it (`io` of offer.call)."""
+
+    modern = False
+
+    def __init__(self, server: Server) -> None:
+        self.server = server
+        self.extra = False
+        self.touched = 0
+        self.level = "debug"
+        self.watched: set[str] = set()
+
+    @property
+    def context(self):
+        """The request being handled."""
+        return self.server.request_context
+
+    async def elicit(self, message: str, schema: dict) -> dict:
+        ctx = self.context
+        return wire(await ctx.session.elicit(message, schema, ctx.request_id))
+
+    async def sample(self, params: dict) -> dict:
+        messages = [types.SamplingMessage.model_validate(m) for m in params["messages"]]
+        return wire(await self.context.session.create_message(messages, max_tokens=params["maxTokens"]))
+
+    async def roots(self) -> dict:
+        return wire(await self.context.session.list_roots())
+
+    async def progress(self, step: int, total: int, message: str) -> None:
+        ctx = self.context
+        if ctx.meta is not None and ctx.meta.progressToken is not None:
+            await ctx.session.send_progress_notification(ctx.meta.progressToken, step, total, message)
+
+    async def log(self, level: str, data: str) -> None:
+        if offer.LEVELS.index(level) >= offer.LEVELS.index(self.level):
+            ctx = self.context
+            await ctx.session.send_log_message(level, data, "demo", ctx.request_id)
+
+    async def toggle(self) -> None:
+        self.extra = not self.extra
+        await self.context.session.send_tool_list_changed()
+
+    async def touch(self) -> None:
+        self.touched += 1
+        if "demo://clock" in self.watched:
+            await self.context.session.send_resource_updated("demo://clock")
+
+    async def list_tools(self, request) -> dict:
+        return {"tools": offer.tools(False, self.extra)}
+
+    async def call_tool(self, request) -> dict:
+        return await offer.call(request.params.name, request.params.arguments or {}, self)
+
+    async def list_resources(self, request) -> dict:
+        return {"resources": offer.RESOURCES}
+
+    async def list_templates(self, request) -> dict:
+        return {"resourceTemplates": offer.TEMPLATES}
+
+    async def read(self, request) -> dict:
+        return offer.read(str(request.params.uri), self.touched, False)
+
+    async def subscribe(self, request) -> dict:
+        self.watched.add(str(request.params.uri))
+        return {}
+
+    async def unsubscribe(self, request) -> dict:
+        self.watched.discard(str(request.params.uri))
+        return {}
+
+    async def list_prompts(self, request) -> dict:
+        return {"prompts": offer.PROMPTS}
+
+    async def get_prompt(self, request) -> dict:
+        return offer.prompt(request.params.name, request.params.arguments or {})
+
+    async def complete(self, request) -> dict:
+        params = request.params
+        return offer.complete(wire(params.ref), params.argument.name, params.argument.value)
+
+    async def set_level(self, request) -> dict:
+        self.level = request.params.level
+        return {}
+
+
+def register(server: Server, request_type: type, result_type: type, handler) -> None:
+    """Puts a handler of wire results into the server's table."""
+
+    async def typed(request) -> types.ServerResult:
+        try:
+            return types.ServerResult(result_type.model_validate(await handler(request)))
+        except offer.Refused as refused:
+            raise McpError(types.ErrorData(code=refused.code, message=refused.message)) from refused
+
+    server.request_handlers[request_type] = typed
+
+
+async def main() -> None:
+    """Serves stdin and stdout until the client closes them."""
+    server = Server("python-sdk-1", version="1.0.0", instructions=offer.INSTRUCTIONS)
+    demo = Demo(server)
+    for request_type, result_type, handler in [
+        (types.ListToolsRequest, types.ListToolsResult, demo.list_tools),
+        (types.CallToolRequest, types.CallToolResult, demo.call_tool),
+        (types.ListResourcesRequest, types.ListResourcesResult, demo.list_resources),
+        (types.ListResourceTemplatesRequest, types.ListResourceTemplatesResult, demo.list_templates),
+        (types.ReadResourceRequest, types.ReadResourceResult, demo.read),
+        (types.SubscribeRequest, types.EmptyResult, demo.subscribe),
+        (types.UnsubscribeRequest, types.EmptyResult, demo.unsubscribe),
+        (types.ListPromptsRequest, types.ListPromptsResult, demo.list_prompts),
+        (types.GetPromptRequest, types.GetPromptResult, demo.get_prompt),
+        (types.CompleteRequest, types.CompleteResult, demo.complete),
+        (types.SetLevelRequest, types.EmptyResult, demo.set_level),
+    ]:
+        register(server, request_type, result_type, handler)
+
+    options = server.create_initialization_options(NotificationOptions(tools_changed=True))
+    # The SDK never derives this one from its handlers.
+    options.capabilities.resources.subscribe = True
+    async with stdio_server() as (reader, writer):
+        await server.run(reader, writer, options)
+
+
+def run() -> None:
+    """The entry point."""
+    anyio.run(main)

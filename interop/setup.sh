@@ -1,0 +1,30 @@
+#!/bin/sh
+# Makes the environments of the peers, each from its pinned versions; run again, it only
+# makes what is missing or out of date.
+#
+# Needs python3 (3.11 or later) with venv, node 20 or later with npm, and cargo. On a bare
+# Debian machine `python3 -m venv` comes in a package of its own: apt-get install python3-venv.
+set -eu
+cd "$(dirname "$0")"
+
+for era in 1 2; do
+    venv=python/.venv-$era
+    pins=python/requirements-$era.txt
+    # The stamp is written last: what an interrupted run left behind is made anew.
+    if ! cmp -s "$pins" "$venv/installed.txt"; then
+        rm -rf "$venv"
+        if ! python3 -m venv "$venv"; then
+            echo "setup.sh: python3 has no venv; on Debian: apt-get install python3-venv" >&2
+            exit 1
+        fi
+        "$venv/bin/pip" install --quiet --disable-pip-version-check -r "$pins"
+        cp "$pins" "$venv/installed.txt"
+    fi
+done
+
+if ! cmp -s typescript/package-lock.json typescript/node_modules/installed.json; then
+    (cd typescript && npm ci --no-audit --no-fund --loglevel=error)
+    cp typescript/package-lock.json typescript/node_modules/installed.json
+fi
+
+(cd rmcp && cargo build --quiet --locked)

@@ -1,0 +1,158 @@
+//! What the programs reported, as one table: a row for each check, a column for each program.
+//!
+//! A report is one JSON object per line, `{"check", "status": "ok|fail|absent", "detail"}`. Whatever does
+//! not fit (an unknown check, a line that is no JSON, a check reported twice) fails the column.
+
+use std::collections::BTreeMap;
+
+/// The outcome of one check.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Cell {
+    /// It worked.
+    Ok,
+    /// It did not, and why.
+    Fail(String),
+    /// The peer has no such feature, and what is missing.
+    Absent(String),
+}
+
+/// One program's report.
+#[derive(Debug)]
+pub struct Column {
+    /// Peer, direction and era.
+    pub name: String,
+    /// One cell for each check, in their order.
+    pub cells: Vec<Cell>,
+    /// What is wrong with the report as a whole.
+    pub notes: Vec<String>,
+}
+
+#[derive(serde::Deserialize)]
+struct Report {
+    check: String,
+    status: String,
+    #[serde(default)]
+    detail: String,
+}
+
+impl Column {
+    /// Reads a report.
+    pub fn read(name: String, checks: &[&str], text: &str) -> Self {
+        let mut found: BTreeMap<String, Cell> = BTreeMap::new();
+        let mut notes = Vec::new();
+        for line in text.lines().filter(|line| !line.trim().is_empty()) {
+            let report: Report = match serde_json::from_str(line) {
+                Ok(report) => report,
+                Err(error) => {
+                    notes.push(format!("not a report ({error}): {line}"));
+                    continue;
+                }
+            };
+            let cell = match report.status.as_str() {
+                "ok" => Cell::Ok,
+                "absent" if report.detail.trim().is_empty() => {
+                    Cell::Fail("absent without a reason".to_owned())
+                }
+                "absent" => Cell::Absent(report.detail),
+                "fail" => Cell::Fail(report.detail),
+                other => Cell::Fail(format!("unknown status `{other}`")),
+            };
+            if !checks.contains(&report.check.as_str()) {
+                notes.push(format!("unknown check `{}`", report.check));
+            } else if found.insert(report.check.clone(), cell).is_some() {
+                notes.push(format!("`{}` was reported twice", report.check));
+            }
+        }
+        let cell =
+            |check: &&str| found.remove(*check).unwrap_or_else(|| Cell::Fail("not reported".to_owned()));
+        let cells = checks.iter().map(cell).collect();
+        Self { name, cells, notes }
+    }
+
+    /// Whether anything in the column failed.
+    pub fn failed(&self) -> bool {
+        self.failures() > 0
+    }
+
+    fn failures(&self) -> usize {
+        self.notes.len() + self.cells.iter().filter(|cell| matches!(cell, Cell::Fail(_))).count()
+    }
+}
+
+/// Prints the table, then every reason; returns the number of failures.
+pub fn print(checks: &[&str], columns: &[Column]) -> usize {
+    let width = checks.iter().map(|check| check.len()).max().unwrap_or(0);
+    let letter = |index: usize| char::from(b'A' + u8::try_from(index).unwrap_or(25).min(25));
+    println!();
+    for (index, column) in columns.iter().enumerate() {
+        println!("{} = {}", letter(index), column.name);
+    }
+    println!("\nnone: the peer or the era has no such feature; the reasons are below the table");
+    print!("\n{:width$}", "");
+    (0..columns.len()).for_each(|index| print!("  {:<4}", letter(index)));
+    println!();
+    for (row, check) in checks.iter().enumerate() {
+        print!("{check:width$}");
+        for column in columns {
+            let word = match &column.cells[row] {
+                Cell::Ok => "ok",
+                Cell::Fail(_) => "FAIL",
+                Cell::Absent(_) => "none",
+            };
+            print!("  {word:<4}");
+        }
+        println!();
+    }
+    println!();
+    for (index, column) in columns.iter().enumerate() {
+        for (check, cell) in checks.iter().zip(&column.cells) {
+            match cell {
+                Cell::Ok => {}
+                Cell::Fail(detail) => println!("FAIL {} {check}: {detail}", letter(index)),
+                Cell::Absent(detail) => println!("none {} {check}: {detail}", letter(index)),
+            }
+        }
+        column.notes.iter().for_each(|note| println!("FAIL {} {note}", letter(index)));
+    }
+    columns.iter().map(Column::failures).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CHECKS: [&str; 3] = ["handshake", "ping", "close"];
+
+    fn read(text: &str) -> Column {
+        Column::read("peer".into(), &CHECKS, text)
+    }
+
+    fn line(check: &str, status: &str, detail: &str) -> String {
+        format!("{{\"check\":\"{check}\",\"status\":\"{status}\",\"detail\":\"{detail}\"}}\n")
+    }
+
+    #[test]
+    fn a_full_report_is_read() {
+        let text =
+            line("handshake", "ok", "") + &line("ping", "absent", "no ping") + &line("close", "ok", "");
+        let column = read(&text);
+        assert_eq!(column.cells, [Cell::Ok, Cell::Absent("no ping".into()), Cell::Ok]);
+        assert!(!column.failed());
+    }
+
+    #[test]
+    fn what_is_not_reported_failed() {
+        let column = read(&line("handshake", "ok", ""));
+        assert_eq!(column.cells[2], Cell::Fail("not reported".into()));
+        assert_eq!(column.failures(), 2);
+    }
+
+    #[test]
+    fn a_report_that_does_not_fit_fails() {
+        let full: String = CHECKS.iter().map(|check| line(check, "ok", "")).collect();
+        for extra in [line("ping", "ok", ""), line("pong", "ok", ""), "garbage\n".to_owned()] {
+            assert_eq!(read(&(full.clone() + &extra)).failures(), 1, "{extra}");
+        }
+        assert!(read(&full.replace("\"ok\"", "\"absent\"")).failed(), "absent needs a reason");
+    }
+}

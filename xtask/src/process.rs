@@ -1,0 +1,42 @@
+//! Running other programs: shown, timed, and with a sentence when they fail.
+
+use std::process::{Command, Stdio};
+
+/// Runs the command with our own standard streams; failure names the command line.
+pub fn run(command: &mut Command) -> Result<(), String> {
+    let line = show(command);
+    println!("$ {line}");
+    match command.status() {
+        Ok(status) if status.success() => Ok(()),
+        Ok(status) => Err(format!("`{line}` ended with {status}")),
+        Err(error) => Err(format!("`{line}` could not be started: {error}")),
+    }
+}
+
+/// Runs the command and returns its standard output; failure quotes what it complained about.
+pub fn capture(command: &mut Command) -> Result<String, String> {
+    let line = show(command);
+    let output = command.output().map_err(|error| format!("`{line}` could not be started: {error}"))?;
+    if output.status.success() {
+        return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
+    }
+    // cargo's complaint comes before its hints (and before a backtrace, where those are switched on).
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    let complaint = stderr.lines().skip_while(|line| !line.starts_with("error")).take(3);
+    let words: Vec<&str> = complaint.map(str::trim).filter(|line| !line.is_empty()).collect();
+    Err(format!("`{line}` ended with {}: {}", output.status, words.join(" ")))
+}
+
+/// Whether the command can be run and succeeds; its output is dropped.
+pub fn succeeds(command: &mut Command) -> bool {
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    command.status().is_ok_and(|status| status.success())
+}
+
+/// The command line as one would type it.
+fn show(command: &Command) -> String {
+    let program = std::path::Path::new(command.get_program());
+    let name = program.file_name().unwrap_or(program.as_os_str()).to_string_lossy().into_owned();
+    let args = command.get_args().map(|arg| arg.to_string_lossy().into_owned());
+    std::iter::once(name).chain(args).collect::<Vec<_>>().join(" ")
+}
