@@ -11,3 +11,7 @@ mod asks;
 mod calls;
 #[path = "client/handshake.rs"]
 mod handshake;
+#[path = "client/rounds.rs"]
+mod rounds;
+#[path = "client/timing.rs"]
+mod timing;

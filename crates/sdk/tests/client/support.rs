@@ -82,6 +82,11 @@ impl Played {
         self.transcript.sent_by(Side::Client)
     }
 
+    /// Everything that was sent, as it was written.
+    pub(crate) fn transcript_text(&self) -> String {
+        self.transcript.entries().iter().map(|entry| entry.message.get().to_owned() + "\n").collect()
+    }
+
     /// The methods of everything that the client has sent.
     pub(crate) fn methods(&self) -> Vec<String> {
         let sent = self.sent_by_client();
