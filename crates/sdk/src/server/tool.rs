@@ -55,7 +55,8 @@ pub struct ToolEntry {
     fault: Option<Arc<str>>,
 }
 
-/// Anything that can be registered as a tool.
+/// Anything that can be registered as a tool: an entry, or a function that makes one. `#[tool]` turns a
+/// function into the latter.
 pub trait IntoTool {
     /// The complete tool.
     fn into_tool(self) -> ToolEntry;
@@ -64,6 +65,12 @@ pub trait IntoTool {
 impl IntoTool for ToolEntry {
     fn into_tool(self) -> ToolEntry {
         self
+    }
+}
+
+impl<F: FnOnce() -> T, T: IntoTool> IntoTool for F {
+    fn into_tool(self) -> ToolEntry {
+        self().into_tool()
     }
 }
 
@@ -207,7 +214,7 @@ impl ToolBuilder {
 }
 
 /// Runs blocking work on a thread that may be blocked. A panic there is a panic here.
-pub(super) async fn off_thread<R: Send + 'static>(work: impl FnOnce() -> R + Send + 'static) -> R {
+pub(crate) async fn off_thread<R: Send + 'static>(work: impl FnOnce() -> R + Send + 'static) -> R {
     match tokio::task::spawn_blocking(work).await {
         Ok(done) => done,
         Err(failed) => std::panic::resume_unwind(failed.into_panic()),
