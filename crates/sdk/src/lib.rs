@@ -3,13 +3,20 @@
 #[cfg(feature = "macros")]
 #[doc(hidden)]
 pub mod __private;
+#[cfg(feature = "client")]
+pub mod client;
 mod error;
+#[cfg(feature = "server")]
+mod flat;
 pub mod policy;
 mod schema;
 #[cfg(feature = "server")]
 pub mod server;
+pub mod testing;
 pub mod transport;
 
+#[cfg(feature = "client")]
+pub use client::Client;
 pub use contexture_core::{engine, json_rpc, model, revision};
 pub use error::{Capability, Error, Result};
 pub use policy::Policy;
@@ -30,3 +37,8 @@ pub use contexture_macros::resource;
 #[cfg(feature = "macros")]
 #[doc = include_str!("docs/tool.md")]
 pub use contexture_macros::tool;
+
+/// The snippets of the README compile.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;

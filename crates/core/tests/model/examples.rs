@@ -125,7 +125,7 @@ fn check(name: &str, mut value: Value, path: &Path) {
 // covers: SCHEMA-CONTENT-UNION
 #[test]
 fn examples_of_the_specification_round_trip() {
-    let directory = super::schema::directory().join("examples/2026-07-28");
+    let directory = contexture_judge::directory().join("examples/2026-07-28");
     let Ok(kinds) = std::fs::read_dir(&directory) else {
         super::tell(format_args!(
             "NOT VALIDATED: no examples in {}; set MCP_SCHEMA_DIR",

@@ -8,7 +8,6 @@ mod lowering;
 mod offers;
 mod samples;
 mod sampling;
-mod schema;
 mod templates;
 mod tools;
 mod uris;

@@ -6,10 +6,10 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::samples::*;
-use super::schema::Judge;
+use contexture_judge::Judge;
 
 struct Bench {
-    judge: Judge,
+    judge: std::sync::Arc<Judge>,
     rules: &'static Rules,
     checked: usize,
 }
@@ -58,7 +58,7 @@ fn has_null(value: &Value) -> bool {
 
 fn every_revision(test: impl Fn(&mut Bench)) {
     for revision in Revision::ALL {
-        let Some(judge) = Judge::of(revision) else { continue };
+        let Some(judge) = Judge::of(revision.as_str()) else { continue };
         let mut bench = Bench { judge, rules: revision.rules(), checked: 0 };
         test(&mut bench);
         super::tell(format_args!("{revision}: {} samples valid", bench.checked));
@@ -247,7 +247,7 @@ fn notifications() {
 
 #[test]
 fn tasks() {
-    let Some(judge) = Judge::of(Revision::V2025_11_25) else { return };
+    let Some(judge) = Judge::of(Revision::V2025_11_25.as_str()) else { return };
     let mut bench = Bench { judge, rules: Revision::V2025_11_25.rules(), checked: 0 };
     bench.object("CreateTaskResult", CreateTaskResult { task: task(), meta: None });
     bench.object("GetTaskResult", TaskResult { task: task(), meta: Some(meta()) });
@@ -262,7 +262,7 @@ fn tasks() {
 fn method_names_are_those_of_the_schemas() {
     let mut found = std::collections::BTreeSet::new();
     for revision in Revision::ALL {
-        let path = super::schema::directory().join(format!("{revision}.json"));
+        let path = contexture_judge::directory().join(format!("{revision}.json"));
         let Ok(text) = std::fs::read_to_string(path) else {
             super::tell(format_args!("NOT VALIDATED: the methods of {revision}"));
             return;

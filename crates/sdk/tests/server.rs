@@ -1,0 +1,12 @@
+//! Servers through their public door: a peer without manners on one end, a whole server on the other.
+//!
+//! Every message that a server sends in these tests is judged by the schema of its revision.
+
+#[path = "server/support.rs"]
+mod support;
+
+#[path = "server/handshake.rs"]
+mod handshake;
+
+#[path = "server/tools.rs"]
+mod tools;
