@@ -9,6 +9,8 @@ mod support;
 mod asks;
 #[path = "client/calls.rs"]
 mod calls;
+#[path = "client/child.rs"]
+mod child;
 #[path = "client/handshake.rs"]
 mod handshake;
 #[path = "client/rounds.rs"]
