@@ -7,3 +7,6 @@ mod support;
 
 #[path = "server/handshake.rs"]
 mod handshake;
+
+#[path = "server/tools.rs"]
+mod tools;

@@ -11,7 +11,7 @@ use std::task::{Context as TaskContext, Poll};
 
 use bytes::Bytes;
 use futures_util::stream::{FuturesUnordered, Stream};
-use tokio::time::{Instant, Sleep};
+use tokio::time::Sleep;
 
 use super::batch::Batches;
 use super::exchange::{Outcome, Run};
@@ -24,7 +24,9 @@ use super::{Context, Principal, Session};
 use crate::Result;
 use crate::engine::{self, Admitted, Exchange, InFlight, PeerCache, admit_modern, negotiate};
 use crate::json_rpc::{self, Decoder, Frame, Message, Notification, Refusal, Request, RequestId, Response};
-use crate::model::{CancelledParams, ErrorObject, InitializeParams, InitializeResult, Method};
+use crate::model::{
+    CancelledParams, ErrorObject, InitializeParams, InitializeResult, Method, ServerCapabilities,
+};
 use crate::revision::{ErrorId, Lower};
 use crate::transport::{Incoming, Transport};
 
@@ -38,6 +40,8 @@ pub(super) struct Connection<T> {
     decoder: Decoder,
     pub(super) wire: Arc<Wire>,
     pub(super) session: Option<engine::Session>,
+    /// What the session was told that this server has.
+    pub(super) declared: ServerCapabilities,
     peers: PeerCache,
     in_flight: InFlight<(Context, Option<u64>)>,
     running: FuturesUnordered<Run>,
@@ -62,6 +66,7 @@ impl<T: Transport> Connection<T> {
         Self {
             decoder: Decoder::new(policy.limits),
             session: None,
+            declared: ServerCapabilities::default(),
             peers: PeerCache::default(),
             in_flight: InFlight::new(policy.in_flight),
             running: FuturesUnordered::new(),
@@ -143,8 +148,7 @@ impl<T: Transport> Connection<T> {
         if self.pulse.is_dead() && self.draining.is_none() {
             self.drain();
         }
-        let next =
-            [self.wire.next_deadline(), self.pulse.next()].into_iter().flatten().min().map(Instant::from_std);
+        let next = [self.wire.next_deadline(), self.pulse.next()].into_iter().flatten().min();
         let Some(next) = next else {
             self.alarm = None;
             return;
@@ -411,6 +415,7 @@ impl<T: Transport> Connection<T> {
             instructions: serving.instructions.clone(),
             meta: None,
         };
+        self.declared = result.capabilities.clone();
         result.lower(revision.rules());
         let (level, limit) = (serving.offer.log_level, serving.policy.subscriptions);
         self.session = Some(engine::Session::open(params, revision, level, limit));

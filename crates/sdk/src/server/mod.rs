@@ -54,6 +54,8 @@ pub use registry::Registry;
 pub use resource::{IntoContents, IntoResource, ResourceBuilder, ResourceEntry, resource};
 pub use roots::{resolve_inside, root_path};
 pub use session::Session;
+#[cfg(feature = "macros")]
+pub(crate) use tool::off_thread;
 pub use tool::{IntoTool, ToolBuilder, ToolEntry, tool};
 
 use crate::model::{ErrorObject, Icon, Implementation, LoggingLevel, LoggingMessageParams};

@@ -42,7 +42,8 @@ pub struct PromptEntry {
     begin: Arc<Begin>,
 }
 
-/// Anything that can be registered as a prompt.
+/// Anything that can be registered as a prompt: an entry, or a function that makes one. `#[prompt]` turns a
+/// function into the latter.
 pub trait IntoPrompt {
     /// The complete prompt.
     fn into_prompt(self) -> PromptEntry;
@@ -51,6 +52,12 @@ pub trait IntoPrompt {
 impl IntoPrompt for PromptEntry {
     fn into_prompt(self) -> PromptEntry {
         self
+    }
+}
+
+impl<F: FnOnce() -> T, T: IntoPrompt> IntoPrompt for F {
+    fn into_prompt(self) -> PromptEntry {
+        self().into_prompt()
     }
 }
 

@@ -53,7 +53,8 @@ pub(super) enum Definition {
     Template(Arc<ResourceTemplate>, Option<Arc<Matcher>>),
 }
 
-/// Anything that can be registered as a resource.
+/// Anything that can be registered as a resource: an entry, or a function that makes one. `#[resource]` turns a
+/// function into the latter.
 pub trait IntoResource {
     /// The complete resource.
     fn into_resource(self) -> ResourceEntry;
@@ -62,6 +63,12 @@ pub trait IntoResource {
 impl IntoResource for ResourceEntry {
     fn into_resource(self) -> ResourceEntry {
         self
+    }
+}
+
+impl<F: FnOnce() -> T, T: IntoResource> IntoResource for F {
+    fn into_resource(self) -> ResourceEntry {
+        self().into_resource()
     }
 }
 
