@@ -181,7 +181,9 @@ async fn a_modern_subscription_is_one_open_request() {
 
 #[tokio::test(start_paused = true)]
 async fn a_subscription_that_is_not_honoured_fails() {
-    let (client, mut server) = full_pair(Client::builder(), MODERN).await;
+    let mut policy = Policy::default();
+    policy.patience.idle = Duration::from_secs(5);
+    let (client, mut server) = full_pair(Client::builder().policy(policy), MODERN).await;
     let serve = async {
         let mut listen = server.asked("subscriptions/listen").await;
         listen["params"]["notifications"] = json!({});
