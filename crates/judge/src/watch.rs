@@ -90,6 +90,7 @@ impl Watch {
         let modern = *REVISIONS.last()?;
         named
             .into_iter()
+            .filter(|id| !id.is_null())
             .filter_map(|id| self.asked.get(&(true, id.to_string())))
             .find_map(|(_, revision)| revision.clone())
             .or_else(|| (self.session.is_none() && message.get("id").is_none()).then(|| modern.to_owned()))

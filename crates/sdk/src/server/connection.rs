@@ -110,9 +110,10 @@ impl<T: Transport> Connection<T> {
     fn poll_serve(&mut self, cx: &mut TaskContext<'_>) -> Poll<io::Result<()>> {
         self.wire.register(cx.waker());
         loop {
-            let mut moved = self.poll_work(cx);
+            // Both may begin new work, which nobody would wake us for before it was polled once.
             self.tell_changes();
             self.poll_alarm(cx);
+            let mut moved = self.poll_work(cx);
             moved |= self.poll_read(cx)?;
             self.poll_write(cx)?;
             if moved {
@@ -473,7 +474,8 @@ impl<T: Transport> Connection<T> {
     }
 
     fn answer_error(&mut self, id: Option<&RequestId>, error: &ErrorObject, batch: Option<u64>) {
-        let null_id = self.session.as_ref().is_none_or(|session| session.rules().error_id == ErrorId::Null);
+        let rules = self.session.as_ref().map(engine::Session::rules).or_else(|| self.peers.rules());
+        let null_id = rules.is_none_or(|rules| rules.error_id == ErrorId::Null);
         let write = |out: &mut Vec<u8>| json_rpc::error_line(id, null_id, error, out);
         match batch {
             Some(batch) => self.batches.add(batch, write),
