@@ -129,3 +129,16 @@ fn initialize_in_a_batch() {
     assert!(answers.iter().any(|answer| answer["error"]["code"] == -32600), "A17: {answers:?}");
     demo.finish();
 }
+
+/// A batch does not wait for an answer that will never come.
+#[test]
+fn a_cancelled_request_in_a_batch() {
+    let mut demo = BATCHES.start();
+    let sleep = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"sleep","arguments":{"ms":60000}}}"#;
+    demo.send(format!(r#"[{sleep},{{"jsonrpc":"2.0","id":2,"method":"ping"}}]"#));
+    demo.send(r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#);
+    let answers = flatten(&BATCHES.settle(&mut demo, 1, "G03"));
+    assert_eq!(answers.len(), 1, "G03: {answers:?}");
+    assert_eq!(answers[0]["id"], 2, "G03: {answers:?}");
+    demo.finish();
+}

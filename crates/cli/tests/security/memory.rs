@@ -20,6 +20,8 @@ fn peak(demo: &Demo) -> usize {
 
 /// Sends a line and returns the one response and by how much the peak grew.
 fn cost(demo: &mut Demo, stage: Stage, line: &[u8], row: &str) -> (Line, usize) {
+    // What the first requests of a process need belongs to no row.
+    stage.settle(demo, 0, row);
     let before = peak(demo);
     demo.send(line);
     let mut seen = stage.settle(demo, 1, row);
