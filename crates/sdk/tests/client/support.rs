@@ -94,6 +94,12 @@ impl Played {
     }
 }
 
+/// A message behind a byte order mark was not JSON to the record, but it is one to the client.
+fn without_mark(message: Value) -> Value {
+    let marked = message.as_str().and_then(|line| line.strip_prefix('\u{feff}'));
+    marked.and_then(|line| serde_json::from_str(line).ok()).unwrap_or(message)
+}
+
 /// A connected pair that speaks this revision.
 pub(crate) async fn pair(builder: Builder, revision: &'static str, capabilities: Value) -> (Client, Played) {
     let (mut server, transport) = Played::new();
@@ -166,7 +172,7 @@ impl Drop for Played {
         let mut watch = Watch::new(From::Client);
         for entry in self.transcript.entries() {
             let from = if entry.from == Side::Server { From::Server } else { From::Client };
-            watch.message(from, &entry.value());
+            watch.message(from, &without_mark(entry.value()));
         }
     }
 }
