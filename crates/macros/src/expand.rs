@@ -32,7 +32,7 @@ impl Handler<'_> {
 
     fn arguments(&self) -> impl Iterator<Item = &Argument> {
         self.parameters.iter().filter_map(|parameter| match parameter {
-            Parameter::Argument(argument) => Some(argument),
+            Parameter::Argument(argument) => Some(&**argument),
             Parameter::Extractor(_) => None,
         })
     }

@@ -5,7 +5,7 @@
 
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
-use syn::{Attribute, ItemFn, Result};
+use syn::{Attribute, ItemFn, ItemImpl, Result};
 
 use crate::expand::Handler;
 use crate::options::{Kind, Options};
@@ -17,7 +17,10 @@ pub(crate) fn expand(kind: Kind, options: TokenStream, item: TokenStream) -> Tok
     let function: ItemFn = match syn::parse2(item.clone()) {
         Ok(function) => function,
         Err(fault) => {
-            let message = format!("`#[{0}]` makes a {0} of a function: {fault}", kind.name());
+            let message = match syn::parse2::<ItemImpl>(item.clone()) {
+                Ok(_) => "on an `impl` block, write `#[handlers]`".to_owned(),
+                Err(_) => format!("`#[{0}]` makes a {0} of a function: {fault}", kind.name()),
+            };
             let fault = syn::Error::new(fault.span(), message).into_compile_error();
             return quote!(#fault #item);
         }
@@ -67,6 +70,7 @@ fn handler(kind: Kind, options: TokenStream, function: ItemFn) -> Result<TokenSt
     let conditions = prose::conditions(&attrs);
     let docs: Vec<&Attribute> = attrs.iter().filter(|attribute| prose::is_doc(attribute)).collect();
     let made = format!("Makes the {} [`{name}`](struct@{name}), to be registered.", kind.name());
+    let lenient = lenient();
     let (entry_type, into) = (entry_type(kind), format_ident!("into_{}", kind.name()));
     let into_trait = format_ident!("Into{}", capitalized(kind.name()));
     sig.ident = format_ident!("call");
@@ -86,6 +90,7 @@ fn handler(kind: Kind, options: TokenStream, function: ItemFn) -> Result<TokenSt
         #conditions
         impl #name {
             #(#attrs)*
+            #lenient
             #vis #sig #block
         }
 
@@ -96,6 +101,11 @@ fn handler(kind: Kind, options: TokenStream, function: ItemFn) -> Result<TokenSt
             }
         }
     })
+}
+
+/// Owned parameters are what the macros ask for, and `async` says where a handler runs.
+pub(crate) fn lenient() -> TokenStream {
+    quote!(#[allow(clippy::needless_pass_by_value, clippy::unused_async)])
 }
 
 fn capitalized(name: &str) -> String {

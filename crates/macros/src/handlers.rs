@@ -4,11 +4,11 @@
 //! touched.
 
 use proc_macro2::TokenStream;
-use quote::{ToTokens, quote};
+use quote::{ToTokens, format_ident, quote};
 use syn::{Attribute, ImplItem, ImplItemFn, ItemImpl, Meta, Path, Result};
 
 use crate::expand::Handler;
-use crate::function::check_variables;
+use crate::function::{check_variables, lenient};
 use crate::options::{Kind, Options};
 use crate::prose;
 use crate::signature::{Faults, Home, parameters};
@@ -23,11 +23,23 @@ pub(crate) fn expand(options: TokenStream, item: TokenStream) -> TokenStream {
             return quote!(#fault #item);
         }
     };
-    let registration = register(&options, &mut block).unwrap_or_else(syn::Error::into_compile_error);
-    quote!(#block #registration)
+    let mut handlers = Registered::default();
+    let faults = register(&options, &mut block, &mut handlers).map_err(syn::Error::into_compile_error).err();
+    // Faults or not: what is right is registered, so that nothing is reported twice.
+    let implementation = implementation(&block, &handlers);
+    quote!(#faults #block #implementation)
 }
 
-fn register(options: &TokenStream, block: &mut ItemImpl) -> Result<TokenStream> {
+/// What was found in a block.
+#[derive(Default)]
+struct Registered {
+    /// Statements that register methods.
+    statements: Vec<TokenStream>,
+    /// The attributes that methods were marked with.
+    marks: Vec<Path>,
+}
+
+fn register(options: &TokenStream, block: &mut ItemImpl, found: &mut Registered) -> Result<()> {
     let mut faults = Faults::default();
     if !options.is_empty() {
         faults.add(syn::Error::new_spanned(options, "`#[handlers]` has no options"));
@@ -37,15 +49,13 @@ fn register(options: &TokenStream, block: &mut ItemImpl) -> Result<TokenStream> 
             "handlers are the type's own methods: put `#[handlers]` on an `impl` block without a trait";
         faults.add(syn::Error::new_spanned(path, message));
     }
-    let mut registered = Vec::new();
-    let mut marks = Vec::new();
     for item in &mut block.items {
         let ImplItem::Fn(method) = item else { continue };
         match take_mark(method) {
             Ok(Some((kind, mark))) => {
-                marks.push(mark.path().clone());
+                found.marks.push(mark.path().clone());
                 match registration(kind, &mark, method) {
-                    Ok(code) => registered.push(code),
+                    Ok(statement) => found.statements.push(statement),
                     Err(fault) => faults.add(fault),
                 }
             }
@@ -53,13 +63,12 @@ fn register(options: &TokenStream, block: &mut ItemImpl) -> Result<TokenStream> 
             Err(fault) => faults.add(fault),
         }
     }
-    if marks.is_empty() {
+    if found.marks.is_empty() && faults.is_empty() {
         let message = "no method of this block is a handler: mark some with `#[tool]`, `#[prompt]` or \
                        `#[resource(\"…\")]`";
         faults.add(syn::Error::new_spanned(&block.self_ty, message));
     }
-    faults.finish(())?;
-    Ok(implementation(block, &registered, &marks))
+    faults.finish(())
 }
 
 /// Takes the one attribute off a method that says what it becomes.
@@ -99,7 +108,9 @@ fn registration(kind: Kind, mark: &Attribute, method: &mut ImplItemFn) -> Result
     }
     .entry();
     let conditions = prose::conditions(&method.attrs);
-    let register = quote::format_ident!("{}", kind.name());
+    let lenient = lenient();
+    method.attrs.push(syn::parse_quote!(#lenient));
+    let register = format_ident!("{}", kind.name());
     let share = method.sig.receiver().map(|_| {
         let shared = shared();
         quote!(let #shared = ::std::sync::Arc::clone(&#shared);)
@@ -133,7 +144,7 @@ fn shared() -> proc_macro2::Ident {
     proc_macro2::Ident::new("shared", proc_macro2::Span::mixed_site())
 }
 
-fn implementation(block: &ItemImpl, registered: &[TokenStream], marks: &[Path]) -> TokenStream {
+fn implementation(block: &ItemImpl, found: &Registered) -> TokenStream {
     let (shared, self_ty, conditions) = (shared(), &block.self_ty, prose::conditions(&block.attrs));
     let mut generics = block.generics.clone();
     if !generics.params.is_empty() {
@@ -142,8 +153,8 @@ fn implementation(block: &ItemImpl, registered: &[TokenStream], marks: &[Path]) 
     }
     let (parameters, _, clause) = generics.split_for_impl();
     // The marks are gone from the methods; this keeps their imports in use, and finds those that are missing.
-    let mut seen = Vec::new();
-    let marks = marks.iter().filter(|path| {
+    let (mut seen, statements) = (Vec::new(), &found.statements);
+    let marks = found.marks.iter().filter(|path| {
         let text = path.to_token_stream().to_string();
         let new = !seen.contains(&text);
         seen.push(text);
@@ -160,7 +171,7 @@ fn implementation(block: &ItemImpl, registered: &[TokenStream], marks: &[Path]) 
             fn register(self, server: ::contexture::server::Server) -> ::contexture::server::Server {
                 #[allow(unused_variables)]
                 let #shared = ::std::sync::Arc::new(self);
-                #(#registered)*
+                #(#statements)*
                 server
             }
         }

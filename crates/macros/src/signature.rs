@@ -24,9 +24,9 @@ pub(crate) enum Home {
 /// One parameter, in its place.
 pub(crate) enum Parameter {
     /// An argument of the call.
-    Argument(Argument),
+    Argument(Box<Argument>),
     /// Something that the library provides.
-    Extractor(Type),
+    Extractor(Box<Type>),
 }
 
 /// Extractors by the last segment of their path.
@@ -68,6 +68,10 @@ impl Faults {
         if let Err(fault) = checked {
             self.add(fault);
         }
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_none()
     }
 
     pub(crate) fn finish<T>(self, value: T) -> Result<T> {
@@ -123,13 +127,13 @@ fn parameter(kind: Kind, typed: &mut PatType) -> Result<Parameter> {
             return Err(syn::Error::new_spanned(attribute, message));
         }
         typed.attrs.retain(|attribute| !attribute.path().is_ident("extract"));
-        return Ok(Parameter::Extractor((*typed.ty).clone()));
+        return Ok(Parameter::Extractor(typed.ty.clone()));
     }
     let name = argument_name(&typed.pat)?;
     let attributes = std::mem::take(&mut typed.attrs);
     let (ours, rest) = attributes.into_iter().partition(crate::arguments::describes);
     typed.attrs = rest;
-    Argument::new(name, (*typed.ty).clone(), ours).map(Parameter::Argument)
+    Argument::new(name, (*typed.ty).clone(), ours).map(|argument| Parameter::Argument(Box::new(argument)))
 }
 
 fn argument_name(pattern: &Pat) -> Result<Ident> {

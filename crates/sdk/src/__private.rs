@@ -62,7 +62,7 @@ pub struct Whole;
 
 impl Whole {
     /// The value.
-    pub fn wrap<T: IntoToolResult>(self, value: T) -> T {
+    pub fn wrap<T>(self, value: T) -> T {
         value
     }
 }

@@ -78,7 +78,7 @@ impl Field {
                 "maximum" => field.maximum = value.as_f64()?,
                 "title" | "description" | "default" | "examples" => {}
                 // Rust's number types; formats of text are for the full validator.
-                "format" if value.as_str().is_some_and(|format| is_number_format(format)) => {}
+                "format" if value.as_str().is_some_and(is_number_format) => {}
                 _ => return None,
             }
         }

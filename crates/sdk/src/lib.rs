@@ -37,3 +37,8 @@ pub use contexture_macros::resource;
 #[cfg(feature = "macros")]
 #[doc = include_str!("docs/tool.md")]
 pub use contexture_macros::tool;
+
+/// The snippets of the README compile.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;

@@ -10,3 +10,12 @@ mod handshake;
 
 #[path = "server/tools.rs"]
 mod tools;
+
+#[path = "server/resources.rs"]
+mod resources;
+
+#[path = "server/batches.rs"]
+mod batches;
+
+#[path = "server/base.rs"]
+mod base;

@@ -82,6 +82,11 @@ struct Hooks {
 
 /// A group of tools, prompts and resources that share state. `#[handlers]` implements it for an `impl`
 /// block.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` has no handlers",
+    label = "no handlers",
+    note = "put `#[handlers]` on its `impl` block, and `#[tool]`, `#[prompt]` or `#[resource(\"…\")]` on methods"
+)]
 pub trait Handlers {
     /// Registers them all.
     fn register(self, server: Server) -> Server;

@@ -57,6 +57,11 @@ pub struct ToolEntry {
 
 /// Anything that can be registered as a tool: an entry, or a function that makes one. `#[tool]` turns a
 /// function into the latter.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a tool",
+    label = "not a tool",
+    note = "put `#[tool]` on the function, or build a tool of it: `tool(\"name\").handler(…)`"
+)]
 pub trait IntoTool {
     /// The complete tool.
     fn into_tool(self) -> ToolEntry;
@@ -68,6 +73,8 @@ impl IntoTool for ToolEntry {
     }
 }
 
+// Whatever else is registered by mistake should be told about attributes, not about functions of nothing.
+#[diagnostic::do_not_recommend]
 impl<F: FnOnce() -> T, T: IntoTool> IntoTool for F {
     fn into_tool(self) -> ToolEntry {
         self().into_tool()
