@@ -27,3 +27,5 @@ mod robust;
 mod rounds;
 #[path = "client/timing.rs"]
 mod timing;
+#[path = "client/transport.rs"]
+mod transport;

@@ -48,6 +48,8 @@ for line in sys.stdin:
         pings += 1
         if "deaf" in sys.argv: time.sleep(600)
         answer(id, result={})
+    elif method == "tools/list":
+        answer(id, result={"tools": [], **({} if "cursor" in message.get("params", {}) else {"nextCursor": "page-2"})})
     elif method == "tools/call":
         name, arguments = message["params"]["name"], message["params"].get("arguments")
         if name == "exit": sys.stderr.write("boom: %s\n" % arguments["why"]); sys.stderr.flush(); os._exit(arguments["code"])
@@ -247,7 +249,7 @@ fn a_runtime_that_ends_takes_the_server_with_it() {
         std::thread::sleep(Duration::from_millis(10));
     }
     assert!(is_gone(grandchild));
-    assert!(client.is_closed() || client.waiting() == 0);
+    assert!(client.is_closed());
 }
 
 // covers: STDIO-SHUTDOWN-SERVER
@@ -383,6 +385,7 @@ async fn a_server_that_does_not_answer_pings_is_started_anew() {
     let keep_alive = KeepAlive::every(second).timeout(second / 4).after(1, OnPingFailure::Reconnect);
     let builder = Client::builder().policy(hasty()).keep_alive(keep_alive);
     let client = builder.spawn(log.of(server(&["deaf"]))).await.expect("connected");
+    client.tools().await.expect("two pages");
     let mut events = client.events();
     let mut seen = Vec::new();
     loop {
@@ -398,5 +401,27 @@ async fn a_server_that_does_not_answer_pings_is_started_anew() {
     let hellos = log.read().iter().filter(|note| note.contains(r#""method":"initialize""#)).count();
     assert_eq!(hellos, 2, "a fresh handshake");
     client.call("look", ()).await.expect("the new one answers");
+    client.tools().await.expect("two pages");
+    let lists = log.read().into_iter().filter(|note| note.contains("tools/list"));
+    let cursors: Vec<bool> = lists.map(|note| note.contains("page-2")).collect();
+    assert_eq!(cursors, [false, true, false, true], "a list begins anew");
     client.close().await;
+}
+
+#[tokio::test]
+async fn a_server_that_ended_is_started_anew_but_not_one_that_was_closed() {
+    let log = Log::new();
+    let second = Duration::from_secs(1);
+    let keep_alive = KeepAlive::every(second).after(1, OnPingFailure::Reconnect);
+    let client =
+        Client::builder().keep_alive(keep_alive).spawn(log.of(server(&[]))).await.expect("connected");
+    let mut events = client.events();
+    client.call("exit", json!({ "why": "x", "code": 1 })).await.expect_err("gone, and not sent again");
+    while !matches!(events.next().await.expect("an event"), Event::Reconnected) {}
+    client.ping().await.expect("a new process");
+    assert_eq!(log.pids("start ").len(), 2);
+    client.close().await;
+    tokio::time::sleep(2 * second).await;
+    assert_eq!(log.pids("start ").len(), 2, "closed is closed");
+    assert!(matches!(client.ping().await, Err(Error::Closed(_))));
 }

@@ -180,7 +180,7 @@ async fn a_byte_order_mark_is_forgiven_once() {
 }
 
 /// Rows A04 to A09 and A15, with the client as the receiver.
-// covers: BASE-REQ-ID-NOT-NULL, BASE-REQ-ID-TYPE, BASE-ERR-INVALID-REQUEST, BASE-NOTIF-NO-RESPONSE
+// covers: BASE-REQ-ID-NOT-NULL, BASE-REQ-ID-TYPE, BASE-NOTIF-NO-RESPONSE, SCHEMA-PARAMS-OBJECT
 #[tokio::test(start_paused = true)]
 async fn requests_with_bad_ids_run_nothing() {
     let elicitation = Elicitation::new(async |_| -> ElicitAnswer { panic!("must not be asked") });
