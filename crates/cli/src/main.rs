@@ -2,57 +2,62 @@
 //!
 //! Each verb is a module of its own; this file only finds out which one is meant.
 
+mod arguments;
+mod connect;
 mod demo;
+mod exit;
+mod options;
+mod story;
+mod terminal;
 mod trace;
+mod verbs;
 
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::Parser;
+use clap::error::ErrorKind;
 
-/// The Model Context Protocol, whole: any client, any server, any era.
-#[derive(Debug, Parser)]
-#[command(name = "contexture", version, about)]
-struct Command {
-    #[command(subcommand)]
-    verb: Option<Verb>,
-}
-
-#[derive(Debug, Subcommand)]
-enum Verb {
-    /// Serves the demo over standard input and output.
-    Demo {
-        /// Entries on one page of a list.
-        #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
-        page_size: Option<u32>,
-    },
-}
+use exit::Failure;
+use options::{Command, Format, Verb};
 
 fn main() -> ExitCode {
-    let command = Command::parse();
+    let command = match Command::try_parse() {
+        Ok(command) => command,
+        Err(error) => return misread(&error),
+    };
     trace::start();
-    match command.verb {
-        Some(Verb::Demo { page_size }) => serve_demo(page_size),
-        None => ExitCode::SUCCESS,
+    match &command.verb {
+        Some(Verb::Demo { page_size }) => serve_demo(*page_size),
+        Some(verb) => verbs::run(verb),
+        None => story::tell(),
     }
+}
+
+/// Help is no failure; a command line that cannot be understood is one of usage.
+fn misread(error: &clap::Error) -> ExitCode {
+    if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
+        return match terminal::print(error.render().to_string().as_bytes()) {
+            Ok(_) => ExitCode::SUCCESS,
+            Err(error) => Failure::from(error).report(Format::Text),
+        };
+    }
+    let arguments: Vec<_> = std::env::args_os().skip(1).take_while(|argument| argument != "--").collect();
+    let wants_json = arguments.iter().any(|argument| argument == "--format=json")
+        || arguments.windows(2).any(|pair| pair[0] == "--format" && pair[1] == "json");
+    if wants_json {
+        return Failure::usage(error.render().to_string()).report(Format::Json);
+    }
+    terminal::note(error.render().to_string().trim_end());
+    ExitCode::FAILURE
 }
 
 /// One connection is served fastest by the thread that reads it.
 fn serve_demo(page_size: Option<u32>) -> ExitCode {
     let options = demo::Options { page_size: page_size.map(|entries| entries as usize) };
-    let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
-        Ok(runtime) => runtime,
-        Err(error) => return failed(&error),
-    };
-    let served = runtime.block_on(demo::server(options).serve_stdio());
-    // A handler that still blocks a thread is no reason to stay.
-    runtime.shutdown_background();
+    // The server itself drains on SIGTERM. A handler that blocks a thread does not keep the process.
+    let served = verbs::alone(async { Ok(demo::server(options).serve_stdio().await?) });
     match served {
         Ok(()) => ExitCode::SUCCESS,
-        Err(error) => failed(&error),
+        Err(failure) => failure.report(Format::Text),
     }
-}
-
-fn failed(error: &dyn std::error::Error) -> ExitCode {
-    eprintln!("contexture: {error}");
-    ExitCode::FAILURE
 }

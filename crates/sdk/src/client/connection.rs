@@ -99,7 +99,13 @@ impl Connection {
 
     /// Fails what waits, then closes the transport; of a process, waits until it is gone.
     async fn finish(mut self, end: End, local: bool) {
-        self.link.end(&end);
+        let open = self.link.end(&end);
+        if local && !self.deaf {
+            // A server that finishes its work before it leaves need not finish what nobody waits for.
+            for id in open {
+                self.withdraw(id, Some("the client closes the connection".into()));
+            }
+        }
         self.answers.abort_all();
         tracing::debug!(reason = end.text(), "connection over");
         self.hub.emit(Event::Closed(end.text().to_owned()));

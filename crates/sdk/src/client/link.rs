@@ -247,17 +247,23 @@ impl Link {
         Some(entry.cancellable.then_some(id))
     }
 
-    /// Fails everything: the connection is over.
-    pub(super) fn end(&self, end: &End) {
+    /// Fails everything: the connection is over. Returns the requests that the server could be told about.
+    pub(super) fn end(&self, end: &End) -> Vec<i64> {
         let mut table = self.table();
         if table.end.is_none() {
             table.end = Some(end.clone());
         }
         let entries = table.pending.drain();
         drop(table);
-        for entry in entries {
+        let mut open = Vec::new();
+        for (id, entry) in entries {
+            if entry.cancellable {
+                open.push(id);
+            }
             let _ = entry.reply.send(Err(end.error()));
         }
+        open.sort_unstable();
+        open
     }
 
     /// How it ended, if it has.

@@ -259,7 +259,7 @@ impl Wire {
         state.held.clear();
         let waiting = state.pending.drain();
         drop(state);
-        for answer in waiting {
+        for (_, answer) in waiting {
             answer.send(Err(Error::Closed("the client has gone".into()))).ok();
         }
     }
