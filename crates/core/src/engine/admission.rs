@@ -96,6 +96,11 @@ pub struct PeerCache {
 }
 
 impl PeerCache {
+    /// The rules that the last peer spoke by; none before the first modern request.
+    pub fn rules(&self) -> Option<&'static Rules> {
+        self.last.as_ref().map(|(_, _, peer)| peer.revision.rules())
+    }
+
     fn peer(&mut self, revision: Revision, meta: &DecidingMeta<'_>) -> Result<Arc<Peer>, ErrorObject> {
         let capabilities =
             meta.client_capabilities.map(RawValue::get).ok_or_else(|| missing("clientCapabilities"))?;

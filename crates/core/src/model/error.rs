@@ -48,6 +48,9 @@ pub struct ErrorObject {
     pub data: Option<Value>,
 }
 
+/// Characters of what somebody else wrote that are repeated to them.
+const MAX_DETAIL: usize = 500;
+
 impl ErrorObject {
     /// An error without data.
     pub fn new(code: i64, message: impl Into<String>) -> Self {
@@ -77,6 +80,13 @@ impl ErrorObject {
     /// The parameters are wrong.
     pub fn invalid_params(message: impl Into<String>) -> Self {
         Self::new(code::INVALID_PARAMS, message)
+    }
+
+    /// The parameters of this method cannot be decoded. Why is for people, and quotes the peer, so it is
+    /// data, and cut.
+    pub fn bad_params(method: &str, why: impl fmt::Display) -> Self {
+        let why: String = why.to_string().chars().take(MAX_DETAIL).collect();
+        Self::invalid_params(format!("the parameters of {method} do not fit")).data(why)
     }
 
     /// The receiver failed.

@@ -12,7 +12,7 @@ use std::task::{Context as TaskContext, Poll};
 
 use bytes::Bytes;
 use futures_util::stream::{FuturesUnordered, Stream};
-use tokio::time::{Instant, Sleep};
+use tokio::time::Sleep;
 
 use super::batch::Batches;
 use super::exchange::{Outcome, Run};
@@ -25,7 +25,9 @@ use super::{Context, Principal, Session};
 use crate::Result;
 use crate::engine::{self, Admitted, Exchange, InFlight, PeerCache, admit_modern, negotiate};
 use crate::json_rpc::{self, Decoder, Frame, Message, Notification, Refusal, Request, RequestId, Response};
-use crate::model::{CancelledParams, ErrorObject, InitializeParams, InitializeResult, Method};
+use crate::model::{
+    CancelledParams, ErrorObject, InitializeParams, InitializeResult, Method, ServerCapabilities,
+};
 use crate::revision::{ErrorId, Lower};
 use crate::transport::{Incoming, Transport};
 
@@ -39,6 +41,8 @@ pub(super) struct Connection<T> {
     decoder: Decoder,
     pub(super) wire: Arc<Wire>,
     pub(super) session: Option<engine::Session>,
+    /// What the session was told that this server has.
+    pub(super) declared: ServerCapabilities,
     peers: PeerCache,
     in_flight: InFlight<(Context, Option<u64>)>,
     running: FuturesUnordered<Run>,
@@ -63,6 +67,7 @@ impl<T: Transport> Connection<T> {
         Self {
             decoder: Decoder::new(policy.limits),
             session: None,
+            declared: ServerCapabilities::default(),
             peers: PeerCache::default(),
             in_flight: InFlight::new(policy.in_flight),
             running: FuturesUnordered::new(),
@@ -106,9 +111,10 @@ impl<T: Transport> Connection<T> {
     fn poll_serve(&mut self, cx: &mut TaskContext<'_>) -> Poll<io::Result<()>> {
         self.wire.register(cx.waker());
         loop {
-            let mut moved = self.poll_work(cx);
+            // Both may begin new work, which nobody would wake us for before it was polled once.
             self.tell_changes();
             self.poll_alarm(cx);
+            let mut moved = self.poll_work(cx);
             moved |= self.poll_read(cx)?;
             self.poll_write(cx)?;
             if moved {
@@ -144,8 +150,7 @@ impl<T: Transport> Connection<T> {
         if self.pulse.is_dead() && self.draining.is_none() {
             self.drain();
         }
-        let next =
-            [self.wire.next_deadline(), self.pulse.next()].into_iter().flatten().min().map(Instant::from_std);
+        let next = [self.wire.next_deadline(), self.pulse.next()].into_iter().flatten().min();
         let Some(next) = next else {
             self.alarm = None;
             return;
@@ -431,6 +436,7 @@ impl<T: Transport> Connection<T> {
             instructions: serving.instructions.clone(),
             meta: None,
         };
+        self.declared = result.capabilities.clone();
         result.lower(revision.rules());
         let (level, limit) = (serving.offer.log_level, serving.policy.subscriptions);
         self.session = Some(engine::Session::open(params, revision, level, limit));
@@ -488,7 +494,8 @@ impl<T: Transport> Connection<T> {
     }
 
     fn answer_error(&mut self, id: Option<&RequestId>, error: &ErrorObject, batch: Option<u64>) {
-        let null_id = self.session.as_ref().is_none_or(|session| session.rules().error_id == ErrorId::Null);
+        let rules = self.session.as_ref().map(engine::Session::rules).or_else(|| self.peers.rules());
+        let null_id = rules.is_none_or(|rules| rules.error_id == ErrorId::Null);
         let write = |out: &mut Vec<u8>| json_rpc::error_line(id, null_id, error, out);
         match batch {
             Some(batch) => self.batches.add(batch, write),

@@ -6,7 +6,7 @@
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Waker;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use contexture_core::engine::{Allowance, Patience, Pending};
 use contexture_core::json_rpc::{self, RequestId};
@@ -15,6 +15,7 @@ use futures_util::task::AtomicWaker;
 use serde::Serialize;
 use serde_json::value::RawValue;
 use tokio::sync::oneshot;
+use tokio::time::Instant;
 
 use super::bus::Change;
 use crate::{Error, Policy, Result};

@@ -69,7 +69,7 @@ async fn capabilities_follow_from_the_responders() {
 }
 
 // covers: ROOTS-ERR-UNSUPPORTED, SAMP-CAP-DECLARE, ELIC-CAP-DECLARE, LIFE-OP-CAPS, LIFE-OP-CAPS-2024
-// covers: BASE-ERR-METHOD-NOT-FOUND
+// covers: BASE-ERR-METHOD-NOT-FOUND, BASE-COMPONENTS-REQUIRED
 #[tokio::test(start_paused = true)]
 async fn what_was_not_declared_is_not_found() {
     for revision in LEGACY {
@@ -133,9 +133,13 @@ async fn vanished_roots_are_dropped_and_announced() {
     let listed = server.ask("roots/list", Value::Null).await;
     assert_eq!(listed["result"]["roots"], json!([{ "uri": uri }]), "only what is there");
     assert_eq!(other.ask("roots/list", Value::Null).await["result"]["roots"], json!([]), "each has its own");
-    std::fs::remove_dir_all(&directory).expect("removed");
-    assert_eq!(here.refresh().len(), 2);
+    assert_eq!(here.refresh().len(), 1, "what never was there");
     server.asked("notifications/roots/list_changed").await;
+    let here = here.refresh_every(Duration::from_secs(5));
+    server.hears_nothing().await;
+    std::fs::remove_dir_all(&directory).expect("removed");
+    server.asked("notifications/roots/list_changed").await;
+    assert!(here.list().is_empty(), "found out by itself");
     assert_eq!(server.ask("roots/list", Value::Null).await["result"]["roots"], json!([]));
     other.hears_nothing().await;
 }
@@ -150,11 +154,14 @@ async fn roots_need_consent_where_it_is_asked_for() {
         assert_eq!(server.display_name(), "played");
         async { false }
     });
-    let (_client, mut server) = full_pair(Client::builder().roots(held_back), "2025-06-18").await;
+    let (_client, mut server) = full_pair(Client::builder().roots(held_back.clone()), "2025-06-18").await;
     for _ in 0..2 {
         assert_eq!(server.ask("roots/list", Value::Null).await["result"]["roots"], json!([]));
     }
     assert_eq!(asked.load(Ordering::Relaxed), 1, "once");
+    let (_other, mut other) = full_pair(Client::builder().roots(held_back), "2025-06-18").await;
+    other.ask("roots/list", Value::Null).await;
+    assert_eq!(asked.load(Ordering::Relaxed), 2, "once for every server");
     let failing = roots().provider(async || Err("disk on fire".to_owned()));
     let (_client, mut server) = full_pair(Client::builder().roots(failing), "2025-06-18").await;
     let answer = server.ask("roots/list", Value::Null).await;
@@ -184,7 +191,7 @@ async fn sampling_without_approval_is_denied() {
 }
 
 // covers: SAMP-UI-REVIEW, SAMP-EDIT-PROMPT, SAMP-REVIEW-RESPONSE, SAMP-MAXTOKENS, SAMP-SYSTEM-PROMPT
-// covers: SCHEMA-SAMPLING-RESULT, SAMP-PREFS-ADVISORY, SAMP-INCLUDE-CONTEXT, SAMP-SENSITIVE
+// covers: SCHEMA-SAMPLING-RESULT, SAMP-PREFS-ADVISORY, SAMP-INCLUDE-CONTEXT
 #[tokio::test(start_paused = true)]
 async fn people_see_and_edit_what_is_asked_and_answered() {
     for revision in LEGACY {
@@ -261,6 +268,31 @@ async fn malformed_sampling_requests_are_refused() {
         "tools were not declared"
     );
     assert!(server.ask("sampling/createMessage", sample_params()).await.get("result").is_some());
+}
+
+// covers: SAMP-SENSITIVE
+#[tokio::test(start_paused = true)]
+async fn what_people_and_models_say_is_not_logged() {
+    let log = crate::support::Log::capture();
+    let sampling =
+        Sampling::new(async |_| Ok::<_, String>(CreateMessageResult::new("m", "hush-answer"))).approve_all();
+    let elicitation = Elicitation::new(async |_| ElicitAnswer::accept([("name", "hush-name")]));
+    let builder = Client::builder().sampling(sampling).elicitation(elicitation);
+    let (client, mut server) = full_pair(builder, "2025-06-18").await;
+    let content = json!({ "type": "text", "text": "hush-question" });
+    let params = json!({ "messages": [{ "role": "user", "content": content }], "maxTokens": 1 });
+    server.ask("sampling/createMessage", params).await;
+    server.ask("elicitation/create", form_params()).await;
+    server
+        .notify("notifications/message", json!({ "level": "error", "data": "hush-log" }))
+        .await
+        .expect("sent");
+    let call = client.call("t", json!({ "key": "hush-argument" })).start();
+    let asked = server.asked("tools/call").await;
+    server.complete(&asked, json!({ "content": [{ "type": "text", "text": "hush-result" }] })).await;
+    call.await.expect("a result");
+    let lines = log.lines();
+    assert!(!lines.is_empty() && !lines.iter().any(|line| line.contains("hush")), "{lines:?}");
 }
 
 // covers: SAMP-RATE-LIMIT, ELIC-RATE-LIMIT
@@ -341,9 +373,10 @@ async fn unsafe_urls_are_never_shown() {
 }
 
 // covers: CANC-STOP, CANC-NO-RESPONSE, CANC-FREE, CANC-SAME-DIRECTION, CANC-IGNORE-UNKNOWN
-// covers: CANC-IGNORE-MALFORMED, CANC-IGNORE-COMPLETED, PING-RESPOND, BASE-ERR-INTERNAL
+// covers: CANC-IGNORE-MALFORMED, CANC-IGNORE-COMPLETED, PING-RESPOND, BASE-ERR-INTERNAL, CANC-LOG-REASON
 #[tokio::test(start_paused = true)]
 async fn a_question_can_be_withdrawn_while_others_are_answered() {
+    let log = crate::support::Log::capture();
     let finished = Arc::new(AtomicUsize::new(0));
     let count = Arc::clone(&finished);
     let elicitation = Elicitation::new(move |question| {
@@ -377,6 +410,8 @@ async fn a_question_can_be_withdrawn_while_others_are_answered() {
     tokio::time::sleep(Duration::from_secs(10)).await;
     server.hears_nothing().await;
     assert_eq!(finished.load(Ordering::Relaxed), 0, "stopped");
+    let withdrawn = log.lines().into_iter().find(|line| line.contains("withdrew")).expect("it is logged");
+    assert!(withdrawn.contains("never mind") && withdrawn.contains(&own["id"].to_string()), "{withdrawn}");
     server.complete(&own, json!({ "content": [] })).await;
     call.await.expect("our own request with the same id went on");
     let mut params = form_params();

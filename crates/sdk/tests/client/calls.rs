@@ -12,7 +12,7 @@ fn text(text: &str) -> Value {
     json!({ "content": [{ "type": "text", "text": text }] })
 }
 
-// covers: SCHEMA-TOOL-CALL, TOOLS-ISERROR-DEFAULT, BASE-RESULT-ANY-OBJECT, SCHEMA-OPEN-OBJECTS
+// covers: SCHEMA-AUTHORITATIVE, SCHEMA-TOOL-CALL, TOOLS-ISERROR-DEFAULT, BASE-RESULT-ANY-OBJECT, SCHEMA-OPEN-OBJECTS
 #[tokio::test(start_paused = true)]
 async fn a_tool_is_called_in_every_revision() {
     for revision in ALL {

@@ -10,12 +10,26 @@ use serde_json::{Value, json};
 
 use crate::support::{ALL, LEGACY, MODERN, Played, discovery, everything, full_pair, handshake, pair};
 
+// covers: LIFE-VERSION-FORMAT
+#[test]
+fn versions_are_dates() {
+    for revision in Revision::ALL {
+        let date = revision.as_str().as_bytes();
+        let fits = date.iter().enumerate().all(|(at, byte)| match at {
+            4 | 7 => *byte == b'-',
+            _ => byte.is_ascii_digit(),
+        });
+        assert!(fits && date.len() == 10, "{revision}");
+    }
+}
+
 fn newest_legacy() -> Revision {
     Revision::NEWEST_LEGACY
 }
 
 // covers: LIFE-INIT-CLIENT-SENDS, LIFE-INIT-REQ-FIELDS, LIFE-INITIALIZED-NOTIF, LIFE-INIT-FIRST
 // covers: LIFE-VERSION-CLIENT-LATEST, SCHEMA-IMPLEMENTATION, BASE-COMPONENTS-OPTIONAL
+// covers: LIFE-CLIENT-WAIT-RESPONSE
 #[tokio::test(start_paused = true)]
 async fn a_legacy_client_opens_with_initialize() {
     let (mut server, transport) = Played::new();
@@ -79,7 +93,8 @@ async fn a_modern_server_is_found_by_its_answer_to_the_probe() {
 /// Security row G11: whatever is not modern is legacy, after a bounded wait; a late answer changes nothing.
 #[tokio::test(start_paused = true)]
 async fn anything_but_a_modern_answer_leads_to_the_handshake() {
-    let answers: [Option<fn(&Value) -> String>; 5] = [
+    type Answer = Option<fn(&Value) -> String>;
+    let answers: [Answer; 5] = [
         None,
         Some(|probe| {
             format!(r#"{{"jsonrpc":"2.0","id":{},"error":{{"code":-32601,"message":"?"}}}}"#, probe["id"])

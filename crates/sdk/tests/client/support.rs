@@ -1,6 +1,7 @@
 //! A server played by hand, whose client is judged when the test is over.
 
 use std::ops::{Deref, DerefMut};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use contexture::Client;
@@ -94,6 +95,55 @@ impl Played {
     }
 }
 
+/// What is logged on this thread while it lives.
+pub(crate) struct Log {
+    lines: Arc<Mutex<Vec<String>>>,
+    _guard: tracing::subscriber::DefaultGuard,
+}
+
+impl Log {
+    pub(crate) fn capture() -> Self {
+        let lines = Arc::default();
+        let guard = tracing::subscriber::set_default(Capture(Arc::clone(&lines)));
+        Self { lines, _guard: guard }
+    }
+
+    pub(crate) fn lines(&self) -> Vec<String> {
+        self.lines.lock().expect("no panic").clone()
+    }
+}
+
+struct Capture(Arc<Mutex<Vec<String>>>);
+
+impl tracing::Subscriber for Capture {
+    fn enabled(&self, metadata: &tracing::Metadata<'_>) -> bool {
+        metadata.target().starts_with("contexture")
+    }
+
+    fn new_span(&self, _: &tracing::span::Attributes<'_>) -> tracing::span::Id {
+        tracing::span::Id::from_u64(1)
+    }
+
+    fn record(&self, _: &tracing::span::Id, _: &tracing::span::Record<'_>) {}
+    fn record_follows_from(&self, _: &tracing::span::Id, _: &tracing::span::Id) {}
+    fn enter(&self, _: &tracing::span::Id) {}
+    fn exit(&self, _: &tracing::span::Id) {}
+
+    fn event(&self, event: &tracing::Event<'_>) {
+        let mut line = event.metadata().target().to_owned();
+        event.record(&mut |field: &tracing::field::Field, value: &dyn std::fmt::Debug| {
+            line += &format!(" {field}={value:?}");
+        });
+        self.0.lock().expect("no panic").push(line);
+    }
+}
+
+/// A message behind a byte order mark was not JSON to the record, but it is one to the client.
+fn without_mark(message: Value) -> Value {
+    let marked = message.as_str().and_then(|line| line.strip_prefix('\u{feff}'));
+    marked.and_then(|line| serde_json::from_str(line).ok()).unwrap_or(message)
+}
+
 /// A connected pair that speaks this revision.
 pub(crate) async fn pair(builder: Builder, revision: &'static str, capabilities: Value) -> (Client, Played) {
     let (mut server, transport) = Played::new();
@@ -166,7 +216,7 @@ impl Drop for Played {
         let mut watch = Watch::new(From::Client);
         for entry in self.transcript.entries() {
             let from = if entry.from == Side::Server { From::Server } else { From::Client };
-            watch.message(from, &entry.value());
+            watch.message(from, &without_mark(entry.value()));
         }
     }
 }

@@ -275,11 +275,6 @@ async fn calls_in_flight_fail_when_the_connection_ends() {
     server.asked("tools/call").await;
     drop(server);
     assert!(matches!(call.await, Err(Error::Closed(_))));
-    loop {
-        match events.next().await.expect("an event") {
-            Event::Closed(_) => break,
-            _ => {}
-        }
-    }
+    while !matches!(events.next().await.expect("an event"), Event::Closed(_)) {}
     assert!(client.is_closed());
 }
