@@ -74,7 +74,7 @@ impl ErrorObject {
 
     /// There is no such method.
     pub fn method_not_found(method: &str) -> Self {
-        Self::new(code::METHOD_NOT_FOUND, "method not found").data(json!({ "method": method }))
+        Self::new(code::METHOD_NOT_FOUND, "method not found").data(json!({ "method": excerpt(method) }))
     }
 
     /// The parameters are wrong.
@@ -113,7 +113,7 @@ impl ErrorObject {
     /// The server speaks only these revisions.
     pub fn unsupported_version(requested: &str, supported: &[&str]) -> Self {
         Self::new(code::UNSUPPORTED_PROTOCOL_VERSION, "unsupported protocol version")
-            .data(json!({ "requested": requested, "supported": supported }))
+            .data(json!({ "requested": excerpt(requested), "supported": supported }))
     }
 
     /// A person must visit these URLs first.
@@ -121,6 +121,12 @@ impl ErrorObject {
         Self::new(code::URL_ELICITATION_REQUIRED, "a URL must be visited first")
             .data(json!({ "elicitations": elicitations }))
     }
+}
+
+/// The beginning of what the peer sent: it knows the rest, and an error is no place to repeat it.
+fn excerpt(text: &str) -> &str {
+    const CHARACTERS: usize = 200;
+    text.char_indices().nth(CHARACTERS).map_or(text, |(end, _)| &text[..end])
 }
 
 impl fmt::Display for ErrorObject {

@@ -25,6 +25,9 @@ use crate::model::{
 };
 use crate::revision::{Lower, Revision};
 
+/// A resource, and the variables of its URI.
+type Found = (ResourceEntry, BTreeMap<String, String>);
+
 /// The bottom of the stack.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Bottom;
@@ -145,7 +148,7 @@ impl Serving {
     fn find_resource(
         &self,
         uri: &str,
-    ) -> Result<Option<(ResourceEntry, BTreeMap<String, String>)>, ErrorObject> {
+    ) -> Result<Option<Found>, ErrorObject> {
         uri::check(uri).map_err(|error| ErrorObject::invalid_params(format!("not a URI: {error}")))?;
         let tables = self.registry.tables();
         if let Some(resource) = tables.resources.get(uri) {

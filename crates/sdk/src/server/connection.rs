@@ -3,6 +3,7 @@
 //! All that can be read is read before anything is written, and what handlers finish meanwhile leaves in
 //! one write. Handlers are polled here, not spawned. A peer that does not read is not read from.
 
+use std::collections::HashSet;
 use std::future::Future;
 use std::io;
 use std::pin::Pin;
@@ -216,8 +217,14 @@ impl<T: Transport> Connection<T> {
             return self.complain(ErrorObject::invalid_request(reason));
         }
         let batch = self.batches.open();
+        let mut ids = HashSet::new();
         for item in items {
             match self.decoder.message(item) {
+                Ok(Message::Request(request)) if !ids.insert(request.id.clone()) => {
+                    // Even if the first is answered already: both answers would stand in one array.
+                    let error = ErrorObject::invalid_request("this batch has another request with this id");
+                    self.answer_error(Some(&request.id), &error, Some(batch));
+                }
                 Ok(Message::Request(request)) if request.method == Method::Initialize.as_str() => {
                     let error = ErrorObject::invalid_request("initialize must not be part of a batch");
                     self.answer_error(Some(&request.id), &error, Some(batch));
@@ -238,6 +245,9 @@ impl<T: Transport> Connection<T> {
     }
 
     fn refuse(&mut self, refusal: &Refusal, batch: Option<u64>) {
+        if refusal.is_notification {
+            return tracing::debug!(error = refusal.error.message, "dropped a notification");
+        }
         if let Some(id) = refusal.id.as_ref().filter(|_| !refusal.has_method) {
             self.wire.settle_malformed(id, &refusal.error);
         }
@@ -270,6 +280,7 @@ impl<T: Transport> Connection<T> {
         cx: &mut TaskContext<'_>,
     ) {
         let admitted = match admit_modern(request, &mut self.peers) {
+            Some(_) if batch.is_some() => Err(ErrorObject::invalid_request("this revision has no batches")),
             Some(modern) => modern.and_then(|exchange| self.spoken(exchange)).map(Admitted::Exchange),
             None => engine::Session::admit(self.session.as_ref(), request),
         };
@@ -308,6 +319,15 @@ impl<T: Transport> Connection<T> {
         cx: &mut TaskContext<'_>,
     ) -> std::result::Result<(), ErrorObject> {
         self.in_flight.check(&exchange.id)?;
+        if let Some(token) = &exchange.progress_token
+            && self
+                .in_flight
+                .values()
+                .any(|(other, _)| other.inner.exchange.progress_token.as_ref() == Some(token))
+        {
+            // Nobody could tell whose progress it is.
+            return Err(ErrorObject::invalid_params("another request in flight has this progress token"));
+        }
         if self.listens.has(&exchange.id) {
             return Err(engine::NotAccepted::IdInUse.into());
         }

@@ -273,7 +273,7 @@ impl Wire {
         state.held.clear();
         let waiting = state.pending.drain();
         drop(state);
-        for (answer, _) in waiting {
+        for (_, (answer, _)) in waiting {
             answer.send(Err(Error::Closed("the client has gone".into()))).ok();
         }
     }
