@@ -24,8 +24,8 @@ fn server(go: &Arc<Notify>) -> Server {
         .tool(tool("now").handler(|| async { "now" }))
 }
 
-fn wait(revision: &str) -> Value {
-    let params = json!({ "name": "wait", "_meta": { "progressToken": "t" } });
+fn wait(revision: &str, token: u64) -> Value {
+    let params = json!({ "name": "wait", "_meta": { "progressToken": token } });
     if revision == MODERN { with_meta(params, json!({})) } else { params }
 }
 
@@ -37,11 +37,11 @@ async fn requests_in_flight_are_bounded() {
         let go = Arc::new(Notify::new());
         let mut peer = Peer::speaking(server(&go).policy(policy.clone()), revision, json!({})).await;
         let mut waiting = Vec::new();
-        for _ in 0..2 {
-            waiting.push(peer.start("tools/call", wait(revision)).await.expect("sent"));
+        for token in 0..2 {
+            waiting.push(peer.start("tools/call", wait(revision, token)).await.expect("sent"));
             peer.expect("notifications/progress").await.expect("at work");
         }
-        let refused = peer.request("tools/call", wait(revision)).await.expect("an answer");
+        let refused = peer.request("tools/call", wait(revision, 2)).await.expect("an answer");
         assert!(refused["error"]["code"].is_i64(), "{revision} {refused}");
         go.notify_one();
         go.notify_waiters();
@@ -60,7 +60,7 @@ async fn an_id_that_is_in_use_is_not_used_again() {
         let go = Arc::new(Notify::new());
         let mut peer = Peer::speaking(server(&go), revision, json!({})).await;
         let request =
-            json!({ "jsonrpc": "2.0", "id": "twice", "method": "tools/call", "params": wait(revision) });
+            json!({ "jsonrpc": "2.0", "id": "twice", "method": "tools/call", "params": wait(revision, 0) });
         peer.send(request.clone()).await.expect("sent");
         peer.expect("notifications/progress").await.expect("at work");
         peer.send(request).await.expect("sent");
