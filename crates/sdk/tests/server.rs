@@ -26,8 +26,8 @@ mod lifecycle;
 #[path = "server/transport.rs"]
 mod transport;
 
-#[path = "server/modern.rs"]
-mod modern;
+#[path = "server/stateless.rs"]
+mod stateless;
 
 #[path = "server/bounds.rs"]
 mod bounds;

@@ -31,10 +31,11 @@ struct Until {
     file: PathBuf,
 }
 
+/// In a process of its own this is the server. Among the other tests it makes sure that there is one to run.
 #[test]
-#[ignore = "the other tests run it, in a process of its own"]
 fn the_server_itself() {
     if std::env::var_os(ROLE).is_none() {
+        server().build().expect("it is put together correctly");
         return;
     }
     tracing::subscriber::set_global_default(Careless).expect("the only one");
@@ -125,7 +126,7 @@ impl tracing::Subscriber for Careless {
 /// This binary, as a server. Two threads, because with one the harness announces the test on the same line.
 pub(crate) fn command() -> Command {
     let mut command = Command::new(std::env::current_exe().expect("this binary"));
-    command.args(["process::the_server_itself", "--exact", "--ignored", "--nocapture", "--test-threads=2"]);
+    command.args(["process::the_server_itself", "--exact", "--nocapture", "--test-threads=2"]);
     command.env(ROLE, "1").env("RUST_BACKTRACE", "0");
     command
 }
@@ -300,13 +301,21 @@ impl Process {
     }
 
     /// Waits for the end.
-    pub(crate) fn wait(mut self) -> Ended {
+    pub(crate) fn wait(self) -> Ended {
+        self.wait_while(|_| {})
+    }
+
+    /// Does something again and again until the end.
+    pub(crate) fn wait_while(mut self, mut doing: impl FnMut(&mut Self)) -> Ended {
         let began = Instant::now();
         let status = loop {
             match self.child.try_wait().expect("it can be waited for") {
                 Some(status) => break status,
-                None if began.elapsed() > PATIENCE => panic!("it does not end"),
-                None => std::thread::sleep(Duration::from_millis(2)),
+                None => doing(&mut self),
+            }
+            std::thread::sleep(Duration::from_millis(2));
+            if began.elapsed() > PATIENCE {
+                panic!("it does not end");
             }
         };
         if let Some(lines) = &self.lines {
