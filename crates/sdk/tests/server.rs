@@ -7,3 +7,18 @@ mod support;
 
 #[path = "server/handshake.rs"]
 mod handshake;
+
+#[path = "server/tools.rs"]
+mod tools;
+
+#[path = "server/resources.rs"]
+mod resources;
+
+#[path = "server/batches.rs"]
+mod batches;
+
+#[path = "server/base.rs"]
+mod base;
+
+#[path = "server/lifecycle.rs"]
+mod lifecycle;

@@ -37,6 +37,15 @@ pub(super) struct Config {
     pub(super) completion_ttl: Duration,
 }
 
+impl Config {
+    /// What is counted or remembered per server begins anew, though the settings may be shared.
+    pub(super) fn for_one_server(&mut self) {
+        self.roots = self.roots.as_ref().map(Roots::for_one_server);
+        self.sampling = self.sampling.as_ref().map(Sampling::for_one_server);
+        self.elicitation = self.elicitation.as_ref().map(Elicitation::for_one_server);
+    }
+}
+
 impl Default for Config {
     fn default() -> Self {
         Self {

@@ -22,6 +22,9 @@ use crate::json_rpc::{Decoder, RequestId, notification_line};
 use crate::model::{CancelledParams, ErrorObject, Method};
 use crate::transport::{ChildExit, Incoming, Transport};
 
+/// How much of the queue is taken before the transport has its turn.
+const AT_ONCE: usize = 64;
+
 pub(super) type Answer = Result<Box<RawValue>, ErrorObject>;
 pub(super) type Answered = Result<(tokio::task::Id, Answer), tokio::task::JoinError>;
 
@@ -85,6 +88,7 @@ impl Connection {
     }
 
     async fn run(mut self) {
+        let _over = Over(Arc::clone(&self.link));
         let (end, local) = loop {
             let woken = self.wake().await;
             match self.handle(woken) {
@@ -130,7 +134,6 @@ impl Connection {
             drop(self.transport);
             exit.gone().await;
         }
-        self.link.over.send_replace(true);
     }
 
     async fn wake(&mut self) -> Wake {
@@ -179,14 +182,30 @@ impl Connection {
             Wake::NotSent(error) if error.kind() == io::ErrorKind::BrokenPipe => self.deaf = true,
             Wake::NotSent(error) => return Some(Stop::Failed(End::Closed(error.to_string()))),
             Wake::Transport(Err(error)) => return Some(Stop::Failed(End::Closed(error.to_string()))),
-            Wake::Queue(Some(Out::Request { id, line })) => self.outbox.push_back((id, line)),
-            Wake::Queue(Some(Out::Line(mut line))) => self.transport.send(&mut line),
-            Wake::Queue(Some(Out::Withdraw { id, reason })) => self.withdraw(id, reason),
-            Wake::Queue(Some(Out::Close) | None) => return Some(Stop::Local),
+            Wake::Queue(out) => return self.queued(out),
             Wake::Answered(answered) => self.answered(answered),
             Wake::Clock => self.expire(),
             Wake::Roots => self.roots_changed(),
             Wake::Sent => {}
+        }
+        None
+    }
+
+    /// Takes what is queued, so that it leaves in one piece.
+    fn queued(&mut self, first: Option<Out>) -> Option<Stop> {
+        let mut next = first;
+        for turn in 1.. {
+            match next {
+                Some(Out::Request { id, line }) => self.outbox.push_back((id, line)),
+                Some(Out::Line(mut line)) => self.transport.send(&mut line),
+                Some(Out::Withdraw { id, reason }) => self.withdraw(id, reason),
+                Some(Out::Close) | None => return Some(Stop::Local),
+            }
+            // What does not fit into this turn stays in the queue.
+            if turn == AT_ONCE || self.queue.is_empty() {
+                break;
+            }
+            next = self.queue.try_recv().ok();
         }
         None
     }
@@ -233,6 +252,16 @@ async fn how_it_ended(exit: Option<ChildExit>) -> End {
         Some(exit) => exit.describe().await,
         None => "the server closed the connection".to_owned(),
     })
+}
+
+/// However the task ends, nobody waits for it any longer.
+struct Over(Arc<Link>);
+
+impl Drop for Over {
+    fn drop(&mut self) {
+        self.0.end(&End::Closed("the runtime of the connection is gone".into()));
+        self.0.over.send_replace(true);
+    }
 }
 
 /// Why a connection stops.

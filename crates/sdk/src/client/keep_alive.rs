@@ -1,5 +1,6 @@
 //! Asking now and then whether the server is still there.
 
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
@@ -26,7 +27,8 @@ pub enum OnPingFailure {
     Report,
     /// Close the connection.
     Close,
-    /// Start the server anew, if it was spawned; otherwise close the connection.
+    /// Start the server anew, if it was spawned; otherwise close the connection. A server that has ended is
+    /// started anew as well.
     Reconnect,
 }
 
@@ -65,7 +67,8 @@ impl KeepAlive {
             tokio::time::sleep(self.interval).await;
             let Some(inner) = client.upgrade() else { return };
             let client = Client { inner };
-            if client.is_closed() {
+            let gone = client.is_closed() && self.on_failure != OnPingFailure::Reconnect;
+            if gone || client.inner.closed.load(Ordering::Relaxed) {
                 return;
             }
             match client.ping_call().timeout(self.timeout).max_time(self.timeout).await {

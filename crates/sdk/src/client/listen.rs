@@ -121,7 +121,7 @@ impl Client {
         })?;
         let patience = self.policy().patience.idle;
         let honoured = tokio::select! {
-            honoured = acknowledgement => honoured.ok(),
+            Ok(honoured) = acknowledgement => Some(honoured),
             ended = stream.result(|_| {}) => { ended?; None }
             () = tokio::time::sleep(patience) => return Err(Error::Timeout(patience)),
         };

@@ -92,6 +92,8 @@ struct Inner {
     source: tokio::sync::Mutex<Source>,
     listening: tokio::sync::Mutex<Listening>,
     stale: AtomicBool,
+    /// The application said so, as opposed to the server or an accident.
+    closed: AtomicBool,
 }
 
 /// What was dropped because it made no sense, since the connection began.
@@ -124,7 +126,8 @@ impl Client {
         Self::builder().spawn(command).await
     }
 
-    async fn establish(config: Config, mut source: Source) -> Result<Self> {
+    async fn establish(mut config: Config, mut source: Source) -> Result<Self> {
+        config.for_one_server();
         let hub = Hub::new(config);
         let known = hub.config.known;
         let live = source.establish(&hub, known).await?;
@@ -135,6 +138,7 @@ impl Client {
                 source: tokio::sync::Mutex::new(source),
                 listening: tokio::sync::Mutex::default(),
                 stale: AtomicBool::new(false),
+                closed: AtomicBool::new(false),
             }),
         };
         if client.hub().config.watch_lists {
@@ -170,6 +174,7 @@ impl Client {
     /// Ends the connection. A server that was spawned is given time to leave, and is gone when this
     /// returns. Calls in flight fail.
     pub async fn close(&self) {
+        self.inner.closed.store(true, Ordering::Relaxed);
         self.live().close().await;
     }
 

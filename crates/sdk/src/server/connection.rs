@@ -3,6 +3,7 @@
 //! All that can be read is read before anything is written, and what handlers finish meanwhile leaves in
 //! one write. Handlers are polled here, not spawned. A peer that does not read is not read from.
 
+use std::collections::HashSet;
 use std::future::Future;
 use std::io;
 use std::pin::Pin;
@@ -11,7 +12,7 @@ use std::task::{Context as TaskContext, Poll};
 
 use bytes::Bytes;
 use futures_util::stream::{FuturesUnordered, Stream};
-use tokio::time::{Instant, Sleep};
+use tokio::time::Sleep;
 
 use super::batch::Batches;
 use super::exchange::{Outcome, Run};
@@ -24,7 +25,9 @@ use super::{Context, Principal, Session};
 use crate::Result;
 use crate::engine::{self, Admitted, Exchange, InFlight, PeerCache, admit_modern, negotiate};
 use crate::json_rpc::{self, Decoder, Frame, Message, Notification, Refusal, Request, RequestId, Response};
-use crate::model::{CancelledParams, ErrorObject, InitializeParams, InitializeResult, Method};
+use crate::model::{
+    CancelledParams, ErrorObject, InitializeParams, InitializeResult, Method, ServerCapabilities,
+};
 use crate::revision::{ErrorId, Lower};
 use crate::transport::{Incoming, Transport};
 
@@ -38,6 +41,8 @@ pub(super) struct Connection<T> {
     decoder: Decoder,
     pub(super) wire: Arc<Wire>,
     pub(super) session: Option<engine::Session>,
+    /// What the session was told that this server has.
+    pub(super) declared: ServerCapabilities,
     peers: PeerCache,
     in_flight: InFlight<(Context, Option<u64>)>,
     running: FuturesUnordered<Run>,
@@ -62,6 +67,7 @@ impl<T: Transport> Connection<T> {
         Self {
             decoder: Decoder::new(policy.limits),
             session: None,
+            declared: ServerCapabilities::default(),
             peers: PeerCache::default(),
             in_flight: InFlight::new(policy.in_flight),
             running: FuturesUnordered::new(),
@@ -105,20 +111,21 @@ impl<T: Transport> Connection<T> {
     fn poll_serve(&mut self, cx: &mut TaskContext<'_>) -> Poll<io::Result<()>> {
         self.wire.register(cx.waker());
         loop {
-            let mut moved = self.poll_work(cx);
+            // Both may begin new work, which nobody would wake us for before it was polled once.
             self.tell_changes();
             self.poll_alarm(cx);
+            let mut moved = self.poll_work(cx);
             moved |= self.poll_read(cx)?;
             self.poll_write(cx)?;
             if moved {
                 continue;
             }
             let Some(draining) = &mut self.draining else { return Poll::Pending };
-            let idle = self.running.is_empty();
-            if (idle || draining.as_mut().poll(cx).is_ready()) && self.transport.unsent() == 0 {
+            if self.running.is_empty() && self.transport.unsent() == 0 {
                 return self.transport.poll_close(cx);
             }
-            return Poll::Pending;
+            // Neither work without end nor a peer that does not read may keep us.
+            return draining.as_mut().poll(cx).map(Ok);
         }
     }
 
@@ -143,8 +150,7 @@ impl<T: Transport> Connection<T> {
         if self.pulse.is_dead() && self.draining.is_none() {
             self.drain();
         }
-        let next =
-            [self.wire.next_deadline(), self.pulse.next()].into_iter().flatten().min().map(Instant::from_std);
+        let next = [self.wire.next_deadline(), self.pulse.next()].into_iter().flatten().min();
         let Some(next) = next else {
             self.alarm = None;
             return;
@@ -192,6 +198,7 @@ impl<T: Transport> Connection<T> {
     fn drain(&mut self) {
         let grace = self.serving.policy.drain;
         self.draining = Some(Box::pin(tokio::time::sleep(grace)));
+        self.wire.stop_asking();
         self.end_listens();
     }
 
@@ -210,8 +217,14 @@ impl<T: Transport> Connection<T> {
             return self.complain(ErrorObject::invalid_request(reason));
         }
         let batch = self.batches.open();
+        let mut ids = HashSet::new();
         for item in items {
             match self.decoder.message(item) {
+                Ok(Message::Request(request)) if !ids.insert(request.id.clone()) => {
+                    // Even if the first is answered already: both answers would stand in one array.
+                    let error = ErrorObject::invalid_request("this batch has another request with this id");
+                    self.answer_error(Some(&request.id), &error, Some(batch));
+                }
                 Ok(Message::Request(request)) if request.method == Method::Initialize.as_str() => {
                     let error = ErrorObject::invalid_request("initialize must not be part of a batch");
                     self.answer_error(Some(&request.id), &error, Some(batch));
@@ -232,6 +245,9 @@ impl<T: Transport> Connection<T> {
     }
 
     fn refuse(&mut self, refusal: &Refusal, batch: Option<u64>) {
+        if refusal.is_notification {
+            return tracing::debug!(error = refusal.error.message, "dropped a notification");
+        }
         if let Some(id) = refusal.id.as_ref().filter(|_| !refusal.has_method) {
             self.wire.settle_malformed(id, &refusal.error);
         }
@@ -264,6 +280,7 @@ impl<T: Transport> Connection<T> {
         cx: &mut TaskContext<'_>,
     ) {
         let admitted = match admit_modern(request, &mut self.peers) {
+            Some(_) if batch.is_some() => Err(ErrorObject::invalid_request("this revision has no batches")),
             Some(modern) => modern.and_then(|exchange| self.spoken(exchange)).map(Admitted::Exchange),
             None => engine::Session::admit(self.session.as_ref(), request),
         };
@@ -302,6 +319,15 @@ impl<T: Transport> Connection<T> {
         cx: &mut TaskContext<'_>,
     ) -> std::result::Result<(), ErrorObject> {
         self.in_flight.check(&exchange.id)?;
+        if let Some(token) = &exchange.progress_token
+            && self
+                .in_flight
+                .values()
+                .any(|(other, _)| other.inner.exchange.progress_token.as_ref() == Some(token))
+        {
+            // Nobody could tell whose progress it is.
+            return Err(ErrorObject::invalid_params("another request in flight has this progress token"));
+        }
         if self.listens.has(&exchange.id) {
             return Err(engine::NotAccepted::IdInUse.into());
         }
@@ -411,6 +437,7 @@ impl<T: Transport> Connection<T> {
             instructions: serving.instructions.clone(),
             meta: None,
         };
+        self.declared = result.capabilities.clone();
         result.lower(revision.rules());
         let (level, limit) = (serving.offer.log_level, serving.policy.subscriptions);
         self.session = Some(engine::Session::open(params, revision, level, limit));
@@ -468,7 +495,8 @@ impl<T: Transport> Connection<T> {
     }
 
     fn answer_error(&mut self, id: Option<&RequestId>, error: &ErrorObject, batch: Option<u64>) {
-        let null_id = self.session.as_ref().is_none_or(|session| session.rules().error_id == ErrorId::Null);
+        let rules = self.session.as_ref().map(engine::Session::rules).or_else(|| self.peers.rules());
+        let null_id = rules.is_none_or(|rules| rules.error_id == ErrorId::Null);
         let write = |out: &mut Vec<u8>| json_rpc::error_line(id, null_id, error, out);
         match batch {
             Some(batch) => self.batches.add(batch, write),

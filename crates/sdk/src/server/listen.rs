@@ -118,7 +118,12 @@ impl<T: Transport> Connection<T> {
     }
 
     fn tell_list(&mut self, notification: Method, list: Method) {
-        if self.session.as_ref().is_some_and(|session| session.is_ready()) {
+        let declared = match list {
+            Method::ToolsList => self.declared.tools.is_some(),
+            Method::PromptsList => self.declared.prompts.is_some(),
+            _ => self.declared.resources.is_some(),
+        };
+        if declared && self.session.as_ref().is_some_and(|session| session.is_ready()) {
             self.wire.write(|out| json_rpc::notification_line::<()>(notification.as_str(), None, out));
         }
         for listen in &self.listens.open {

@@ -50,11 +50,13 @@ pub(super) enum CompletionTarget {
 pub(super) struct Table<T> {
     by_name: HashMap<String, (u64, T)>,
     in_order: BTreeMap<u64, T>,
+    /// Something was registered here once, so clients may have been told that there is a list.
+    offered: bool,
 }
 
 impl<T> Default for Table<T> {
     fn default() -> Self {
-        Self { by_name: HashMap::new(), in_order: BTreeMap::new() }
+        Self { by_name: HashMap::new(), in_order: BTreeMap::new(), offered: false }
     }
 }
 
@@ -63,8 +65,9 @@ impl<T: Clone> Table<T> {
         self.by_name.get(name).map(|(_, entry)| entry)
     }
 
-    pub(super) fn is_empty(&self) -> bool {
-        self.in_order.is_empty()
+    /// Whether this list is part of the offer, be it empty by now.
+    pub(super) fn is_offered(&self) -> bool {
+        self.offered
     }
 
     /// Entries registered after the one with this number, with their numbers.
@@ -82,6 +85,7 @@ impl<T: Clone> Table<T> {
         }
         self.by_name.insert(name.to_owned(), (number, entry.clone()));
         self.in_order.insert(number, entry);
+        self.offered = true;
         Ok(())
     }
 

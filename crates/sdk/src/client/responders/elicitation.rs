@@ -86,6 +86,7 @@ impl ElicitAnswer {
 pub struct Elicitation {
     ask: Ask,
     urls: bool,
+    per_second: u32,
     rate: Arc<Mutex<Allowance>>,
     started: Instant,
 }
@@ -99,6 +100,7 @@ impl Elicitation {
         Self {
             ask: Arc::new(move |question| Box::pin(ask(question))),
             urls: false,
+            per_second: u32::MAX,
             rate: Arc::new(Mutex::new(Allowance::new(u32::MAX))),
             started: Instant::now(),
         }
@@ -111,11 +113,16 @@ impl Elicitation {
         self
     }
 
-    /// Refuses more questions than this in a second. A client has one server, so this is per server.
+    /// Refuses more questions than this in a second. Every server is counted by itself.
     #[must_use]
     pub fn per_second(mut self, rate: u32) -> Self {
-        self.rate = Arc::new(Mutex::new(Allowance::new(rate)));
+        self.per_second = rate;
         self
+    }
+
+    pub(in crate::client) fn for_one_server(&self) -> Self {
+        let rate = Arc::new(Mutex::new(Allowance::new(self.per_second)));
+        Self { rate, started: Instant::now(), ..self.clone() }
     }
 
     pub(in crate::client) fn takes_urls(&self) -> bool {

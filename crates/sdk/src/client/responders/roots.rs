@@ -5,6 +5,7 @@
 
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use contexture_core::uri;
 use futures_util::future::BoxFuture;
@@ -22,12 +23,15 @@ type Provider = Arc<dyn Fn() -> BoxFuture<'static, std::result::Result<Vec<Root>
 
 /// A set of roots that can change while it is in use. Clones share the set.
 #[derive(Clone)]
-pub struct Roots(Arc<Inner>);
+pub struct Roots {
+    inner: Arc<Inner>,
+    /// What was said about the one server that this clone is for.
+    consented: Arc<OnceCell<bool>>,
+}
 
 struct Inner {
     set: Mutex<Vec<Root>>,
     hooks: Mutex<Hooks>,
-    consented: OnceCell<bool>,
     changes: watch::Sender<u64>,
 }
 
@@ -43,12 +47,12 @@ impl Roots {
     /// An empty set.
     #[expect(clippy::new_without_default, reason = "an empty set of roots is a decision, not a default")]
     pub fn new() -> Self {
-        Self(Arc::new(Inner {
-            set: Mutex::default(),
-            hooks: Mutex::default(),
-            consented: OnceCell::new(),
-            changes: watch::Sender::new(0),
-        }))
+        let inner = Inner { set: Mutex::default(), hooks: Mutex::default(), changes: watch::Sender::new(0) };
+        Self { inner: Arc::new(inner), consented: Arc::default() }
+    }
+
+    pub(in crate::client) fn for_one_server(&self) -> Self {
+        Self { inner: Arc::clone(&self.inner), consented: Arc::default() }
     }
 
     /// Adds a root while setting up.
@@ -136,19 +140,34 @@ impl Roots {
         gone
     }
 
+    /// Looks every so often whether the roots are still there, for as long as the set is in use. Must be
+    /// called inside a tokio runtime.
+    #[must_use]
+    pub fn refresh_every(self, interval: Duration) -> Self {
+        let (weak, consented) = (Arc::downgrade(&self.inner), Arc::clone(&self.consented));
+        tokio::spawn(async move {
+            loop {
+                tokio::time::sleep(interval).await;
+                let Some(inner) = weak.upgrade() else { return };
+                Self { inner, consented: Arc::clone(&consented) }.refresh();
+            }
+        });
+        self
+    }
+
     /// Tells connected servers that the set changed, when a provider knows that it did.
     pub fn changed(&self) {
-        self.0.changes.send_modify(|generation| *generation += 1);
+        self.inner.changes.send_modify(|generation| *generation += 1);
     }
 
     pub(in crate::client) fn changes(&self) -> watch::Receiver<u64> {
-        self.0.changes.subscribe()
+        self.inner.changes.subscribe()
     }
 
     pub(super) async fn answer(&self, session: &Session) -> std::result::Result<ListRootsResult, NoAnswer> {
         let hooks = self.hooks().clone();
         if let Some(consent) = &hooks.consent {
-            let asked = self.0.consented.get_or_init(|| consent(session.server.clone()));
+            let asked = self.consented.get_or_init(|| consent(session.server.clone()));
             if !*asked.await {
                 return Ok(ListRootsResult::default());
             }
@@ -173,11 +192,11 @@ impl Roots {
     }
 
     fn set(&self) -> MutexGuard<'_, Vec<Root>> {
-        self.0.set.lock().unwrap_or_else(PoisonError::into_inner)
+        self.inner.set.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn hooks(&self) -> MutexGuard<'_, Hooks> {
-        self.0.hooks.lock().unwrap_or_else(PoisonError::into_inner)
+        self.inner.hooks.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

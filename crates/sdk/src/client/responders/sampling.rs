@@ -66,6 +66,7 @@ pub struct Sampling {
     tools: bool,
     max_tokens: Option<u64>,
     time: Option<Duration>,
+    per_second: u32,
     rate: Arc<Mutex<Allowance>>,
     started: Instant,
 }
@@ -88,6 +89,7 @@ impl Sampling {
             tools: false,
             max_tokens: None,
             time: None,
+            per_second: u32::MAX,
             rate: Arc::new(Mutex::new(Allowance::new(u32::MAX))),
             started: Instant::now(),
         }
@@ -143,11 +145,16 @@ impl Sampling {
         self
     }
 
-    /// Refuses more requests than this in a second. A client has one server, so this is per server.
+    /// Refuses more requests than this in a second. Every server is counted by itself.
     #[must_use]
     pub fn per_second(mut self, rate: u32) -> Self {
-        self.rate = Arc::new(Mutex::new(Allowance::new(rate)));
+        self.per_second = rate;
         self
+    }
+
+    pub(in crate::client) fn for_one_server(&self) -> Self {
+        let rate = Arc::new(Mutex::new(Allowance::new(self.per_second)));
+        Self { rate, started: Instant::now(), ..self.clone() }
     }
 
     pub(in crate::client) fn takes_tools(&self) -> bool {
