@@ -2,8 +2,26 @@
 //!
 //! Every message that a server sends in these tests is judged by the schema of its revision.
 
+#[path = "server/events.rs"]
+mod events;
+#[path = "server/spoken.rs"]
+mod spoken;
 #[path = "server/support.rs"]
 mod support;
 
+#[path = "server/cancellation.rs"]
+mod cancellation;
+#[path = "server/completion.rs"]
+mod completion;
 #[path = "server/handshake.rs"]
 mod handshake;
+#[path = "server/logging.rs"]
+mod logging;
+#[path = "server/pagination.rs"]
+mod pagination;
+#[path = "server/ping.rs"]
+mod ping;
+#[path = "server/progress.rs"]
+mod progress;
+#[path = "server/prompts.rs"]
+mod prompts;

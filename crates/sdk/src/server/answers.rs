@@ -48,10 +48,10 @@ impl Serving {
     /// Whether this server has what the method needs. What it has not, it does not know.
     pub(super) fn answers(&self, method: Method) -> bool {
         let tables = self.registry.tables();
-        let resources = !tables.resources.is_empty() || !tables.templates.is_empty();
+        let resources = tables.had_resources;
         match method {
-            Method::ToolsList | Method::ToolsCall => !tables.tools.is_empty(),
-            Method::PromptsList | Method::PromptsGet => !tables.prompts.is_empty(),
+            Method::ToolsList | Method::ToolsCall => tables.had_tools,
+            Method::PromptsList | Method::PromptsGet => tables.had_prompts,
             Method::ResourcesList | Method::ResourcesTemplatesList | Method::ResourcesRead => resources,
             Method::ResourcesSubscribe | Method::ResourcesUnsubscribe => resources && self.offer.subscribe,
             Method::CompletionComplete => !tables.completers.is_empty(),

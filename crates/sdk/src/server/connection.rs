@@ -11,7 +11,7 @@ use std::task::{Context as TaskContext, Poll};
 
 use bytes::Bytes;
 use futures_util::stream::{FuturesUnordered, Stream};
-use tokio::time::{Instant, Sleep};
+use tokio::time::Sleep;
 
 use super::batch::Batches;
 use super::exchange::{Outcome, Run};
@@ -24,7 +24,9 @@ use super::{Context, Principal, Session};
 use crate::Result;
 use crate::engine::{self, Admitted, Exchange, InFlight, PeerCache, admit_modern, negotiate};
 use crate::json_rpc::{self, Decoder, Frame, Message, Notification, Refusal, Request, RequestId, Response};
-use crate::model::{CancelledParams, ErrorObject, InitializeParams, InitializeResult, Method};
+use crate::model::{
+    CancelledParams, ErrorObject, InitializeParams, InitializeResult, Method, ServerCapabilities,
+};
 use crate::revision::{ErrorId, Lower};
 use crate::transport::{Incoming, Transport};
 
@@ -38,6 +40,8 @@ pub(super) struct Connection<T> {
     decoder: Decoder,
     pub(super) wire: Arc<Wire>,
     pub(super) session: Option<engine::Session>,
+    /// What the session was told that this server has.
+    pub(super) declared: ServerCapabilities,
     peers: PeerCache,
     in_flight: InFlight<(Context, Option<u64>)>,
     running: FuturesUnordered<Run>,
@@ -45,7 +49,7 @@ pub(super) struct Connection<T> {
     batches: Batches,
     complaints: engine::Allowance,
     calls: engine::Allowance,
-    principal: Principal,
+    pub(super) principal: Principal,
     pulse: Pulse,
     alarm: Option<Pin<Box<Sleep>>>,
     /// Work of hooks, which belongs to no exchange.
@@ -62,6 +66,7 @@ impl<T: Transport> Connection<T> {
         Self {
             decoder: Decoder::new(policy.limits),
             session: None,
+            declared: ServerCapabilities::default(),
             peers: PeerCache::default(),
             in_flight: InFlight::new(policy.in_flight),
             running: FuturesUnordered::new(),
@@ -106,8 +111,8 @@ impl<T: Transport> Connection<T> {
         self.wire.register(cx.waker());
         loop {
             let mut moved = self.poll_work(cx);
-            self.tell_changes();
-            self.poll_alarm(cx);
+            moved |= self.tell_changes();
+            moved |= self.poll_alarm(cx);
             moved |= self.poll_read(cx)?;
             self.poll_write(cx)?;
             if moved {
@@ -135,19 +140,19 @@ impl<T: Transport> Connection<T> {
         moved
     }
 
-    fn poll_alarm(&mut self, cx: &mut TaskContext<'_>) {
+    /// What is due by now. Says whether that is work.
+    fn poll_alarm(&mut self, cx: &mut TaskContext<'_>) -> bool {
         self.wire.expire();
-        if let Some(work) = self.pulse.beat(self.session.as_ref(), &self.wire) {
-            self.hooks.push(work);
-        }
+        let beat = self.pulse.beat(self.session.as_ref(), &self.wire);
+        let moved = beat.is_some();
+        self.hooks.extend(beat);
         if self.pulse.is_dead() && self.draining.is_none() {
             self.drain();
         }
-        let next =
-            [self.wire.next_deadline(), self.pulse.next()].into_iter().flatten().min().map(Instant::from_std);
+        let next = [self.wire.next_deadline(), self.pulse.next()].into_iter().flatten().min();
         let Some(next) = next else {
             self.alarm = None;
-            return;
+            return moved;
         };
         let alarm = self.alarm.get_or_insert_with(|| Box::pin(tokio::time::sleep_until(next)));
         if alarm.deadline() != next {
@@ -156,6 +161,7 @@ impl<T: Transport> Connection<T> {
         if alarm.as_mut().poll(cx).is_ready() {
             cx.waker().wake_by_ref();
         }
+        moved
     }
 
     /// Everything that is there to be read, unless the peer has too much of ours to read itself.
@@ -192,6 +198,7 @@ impl<T: Transport> Connection<T> {
     fn drain(&mut self) {
         let grace = self.serving.policy.drain;
         self.draining = Some(Box::pin(tokio::time::sleep(grace)));
+        self.wire.expect_no_answers();
         self.end_listens();
     }
 
@@ -330,11 +337,14 @@ impl<T: Transport> Connection<T> {
     }
 
     fn finish(&mut self, context: &Context, outcome: Outcome) {
-        let batch = match self.in_flight.close(&context.inner.exchange.id) {
-            Some((_, batch)) => batch,
-            // Cancelled meanwhile, or not a request of the client.
-            None => return self.conclude_quietly(outcome),
-        };
+        if context.method() == Method::ResourcesUpdated {
+            return self.conclude_quietly(outcome);
+        }
+        // A cancelled request has left the table, and another may have its id by now.
+        if matches!(outcome, Outcome::Cancelled) {
+            return;
+        }
+        let Some((_, batch)) = self.in_flight.close(&context.inner.exchange.id) else { return };
         self.conclude(context, outcome, batch);
         self.batches.done(batch, &self.wire);
     }
@@ -379,7 +389,10 @@ impl<T: Transport> Connection<T> {
                 session.unsubscribe(uri);
                 self.wire.unwatch(uri);
             }
-            Reply::LevelSet(level) => session.set_log_level(*level),
+            Reply::LevelSet(level) => {
+                session.set_log_level(*level);
+                self.wire.set_log_level(*level);
+            }
             _ => {}
         }
     }
@@ -411,6 +424,7 @@ impl<T: Transport> Connection<T> {
             instructions: serving.instructions.clone(),
             meta: None,
         };
+        self.declared = result.capabilities.clone();
         result.lower(revision.rules());
         let (level, limit) = (serving.offer.log_level, serving.policy.subscriptions);
         self.session = Some(engine::Session::open(params, revision, level, limit));

@@ -102,7 +102,8 @@ impl<T: Transport> Connection<T> {
         }
     }
 
-    pub(super) fn tell_changes(&mut self) {
+    /// Tells what has changed. Says whether somebody must be asked first.
+    pub(super) fn tell_changes(&mut self) -> bool {
         let changes = self.wire.take_changes();
         let lists = [
             (changes.tools, Method::ToolsListChanged, Method::ToolsList),
@@ -114,11 +115,16 @@ impl<T: Transport> Connection<T> {
                 self.tell_list(notification, list);
             }
         }
-        self.tell_resources(changes);
+        self.tell_resources(changes)
     }
 
     fn tell_list(&mut self, notification: Method, list: Method) {
-        if self.session.as_ref().is_some_and(|session| session.is_ready()) {
+        let declared = match list {
+            Method::ToolsList => self.declared.tools.is_some(),
+            Method::PromptsList => self.declared.prompts.is_some(),
+            _ => self.declared.resources.is_some(),
+        };
+        if declared && self.session.as_ref().is_some_and(|session| session.is_ready()) {
             self.wire.write(|out| json_rpc::notification_line::<()>(notification.as_str(), None, out));
         }
         for listen in &self.listens.open {
@@ -133,17 +139,21 @@ impl<T: Transport> Connection<T> {
         }
     }
 
-    fn tell_resources(&mut self, changes: Changes) {
+    fn tell_resources(&mut self, changes: Changes) -> bool {
+        let mut asked = false;
         for uri in changes.updated {
             let Some(exchange) = self.example_exchange(&uri) else { continue };
             if self.serving.stack.is_some() {
                 // Who was allowed to subscribe may not be allowed to know any more.
-                let run = self.serving.consult(exchange, &self.wire, Request::Updated(uri));
+                let principal = self.principal.clone();
+                let run = self.serving.consult(exchange, &self.wire, principal, Request::Updated(uri));
                 self.consult(run);
+                asked = true;
             } else {
                 self.tell_updated(&uri);
             }
         }
+        asked
     }
 
     /// An exchange on whose behalf a change of this resource would be told.
@@ -159,7 +169,7 @@ impl<T: Transport> Connection<T> {
         });
         let listening = || self.listens.open.iter().find(|listen| listen.watches(uri));
         from_session.or_else(|| {
-            listening().map(|listen| Exchange { id: RequestId::from(""), ..listen.exchange.clone() })
+            listening().map(|listen| Exchange { method: Method::ResourcesUpdated, ..listen.exchange.clone() })
         })
     }
 

@@ -4,7 +4,9 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
+
+use tokio::time::Instant;
 
 use super::operation::BoxFuture;
 use super::wire::Wire;
@@ -58,7 +60,7 @@ impl Pulse {
     pub(super) fn beat(&mut self, session: Option<&Session>, wire: &Arc<Wire>) -> Option<BoxFuture<()>> {
         let settings = self.settings?;
         session.filter(|session| session.is_ready())?;
-        let now = tokio::time::Instant::now().into_std();
+        let now = Instant::now();
         let interval = settings.interval.max(SHORTEST);
         let due = *self.next.get_or_insert(now + interval);
         if now < due {

@@ -35,6 +35,10 @@ pub(super) struct Tables {
     pub(super) templates: Table<ResourceEntry>,
     pub(super) completers: HashMap<(CompletionTarget, String), Arc<dyn Completer>>,
     pub(super) encoded: Encoded,
+    /// Whether there ever was one: what clients were told of may become empty, but stays.
+    pub(super) had_tools: bool,
+    pub(super) had_prompts: bool,
+    pub(super) had_resources: bool,
     last: u64,
 }
 
@@ -61,10 +65,6 @@ impl<T> Default for Table<T> {
 impl<T: Clone> Table<T> {
     pub(super) fn get(&self, name: &str) -> Option<&T> {
         self.by_name.get(name).map(|(_, entry)| entry)
-    }
-
-    pub(super) fn is_empty(&self) -> bool {
-        self.in_order.is_empty()
     }
 
     /// Entries registered after the one with this number, with their numbers.
@@ -183,9 +183,16 @@ impl Registry {
     }
 
     fn change(&self, change: Change, edit: impl FnOnce(&mut Tables, u64) -> Result<()>) -> Result<()> {
-        self.edit(|tables| {
+        self.edit(|tables| -> Result<()> {
             tables.last += 1;
-            edit(tables, tables.last)
+            edit(tables, tables.last)?;
+            match change {
+                Change::Tools => tables.had_tools = true,
+                Change::Prompts => tables.had_prompts = true,
+                Change::Resources => tables.had_resources = true,
+                Change::Updated(_) => {}
+            }
+            Ok(())
         })?;
         self.shared.bus.publish(&change);
         Ok(())

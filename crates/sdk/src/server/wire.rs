@@ -6,20 +6,22 @@
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Waker;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use contexture_core::engine::{Allowance, Patience, Pending};
 use contexture_core::json_rpc::{self, RequestId};
-use contexture_core::model::{CancelledParams, ErrorObject, Method, Root};
+use contexture_core::model::{CancelledParams, ErrorObject, LoggingLevel, Method, Root};
 use futures_util::task::AtomicWaker;
 use serde::Serialize;
 use serde_json::value::RawValue;
 use tokio::sync::oneshot;
+use tokio::time::Instant;
 
 use super::bus::Change;
 use crate::{Error, Policy, Result};
 
-type Answer = oneshot::Sender<Result<Box<RawValue>>>;
+/// Who waits, and for how long at most.
+type Answer = (oneshot::Sender<Result<Box<RawValue>>>, Duration);
 
 /// The shared half of one connection.
 #[derive(Debug)]
@@ -41,6 +43,10 @@ struct State {
     changes: Changes,
     watched: HashMap<String, usize>,
     roots: Option<Arc<[Root]>>,
+    /// Set by the session, for calls that are under way as well.
+    log_level: Option<LoggingLevel>,
+    /// Nothing is read any more.
+    deaf: bool,
     closed: bool,
 }
 
@@ -65,6 +71,8 @@ impl Wire {
                 changes: Changes::default(),
                 watched: HashMap::new(),
                 roots: None,
+                log_level: None,
+                deaf: false,
                 closed: false,
             }),
             waker: AtomicWaker::new(),
@@ -134,12 +142,12 @@ impl Wire {
         let now = self.now();
         let (sender, receiver) = oneshot::channel();
         let mut state = self.lock();
-        if state.closed {
+        if state.deaf {
             return Err(Error::Closed("the client has gone".into()));
         }
         let id = state
             .pending
-            .open(sender, patience, now)
+            .open((sender, patience.idle.min(patience.total)), patience, now)
             .map_err(|full| Error::TooMuch(format!("{} requests wait for this client", full.limit)))?;
         let may_send = state.may_request || method == Method::Ping;
         let State { out, held, .. } = &mut *state;
@@ -161,7 +169,7 @@ impl Wire {
 
     /// An answer of the client.
     pub(crate) fn settle(&self, id: &RequestId, outcome: Result<&str, ErrorObject>) {
-        let Some(answer) = self.lock().pending.settle(id) else {
+        let Some((answer, _)) = self.lock().pending.settle(id) else {
             tracing::debug!(%id, "an answer to nothing that was asked");
             return;
         };
@@ -174,7 +182,7 @@ impl Wire {
 
     /// An answer that makes no sense.
     pub(crate) fn settle_malformed(&self, id: &RequestId, error: &ErrorObject) {
-        if let Some(answer) = self.lock().pending.settle(id) {
+        if let Some((answer, _)) = self.lock().pending.settle(id) {
             answer.send(Err(Error::PeerMisbehaved(error.message.clone()))).ok();
         }
     }
@@ -186,9 +194,12 @@ impl Wire {
     /// Gives up on requests whose time is over, and tells the client.
     pub(crate) fn expire(&self) {
         let now = self.now();
-        while let Some((id, answer)) = self.lock().pending.expire(now) {
+        loop {
+            // Not in the head of a `while let`, where the lock would be held for the whole body.
+            let expired = self.lock().pending.expire(now);
+            let Some((id, (answer, waited))) = expired else { return };
             self.cancel(id, "no answer in time");
-            answer.send(Err(Error::Timeout(now))).ok();
+            answer.send(Err(Error::Timeout(waited))).ok();
         }
     }
 
@@ -252,14 +263,28 @@ impl Wire {
         std::mem::swap(&mut self.lock().out, lines);
     }
 
-    /// The connection is over: whoever waits for an answer learns it.
+    pub(crate) fn log_level(&self) -> Option<LoggingLevel> {
+        self.lock().log_level
+    }
+
+    pub(crate) fn set_log_level(&self, level: LoggingLevel) {
+        self.lock().log_level = Some(level);
+    }
+
+    /// The connection is over.
     pub(crate) fn close(&self) {
+        self.lock().closed = true;
+        self.expect_no_answers();
+    }
+
+    /// Nothing is read any more: whoever waits for an answer learns it.
+    pub(crate) fn expect_no_answers(&self) {
         let mut state = self.lock();
-        state.closed = true;
+        state.deaf = true;
         state.held.clear();
         let waiting = state.pending.drain();
         drop(state);
-        for answer in waiting {
+        for (answer, _) in waiting {
             answer.send(Err(Error::Closed("the client has gone".into()))).ok();
         }
     }
