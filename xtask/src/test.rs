@@ -4,6 +4,7 @@
 //! those that did not run. It installs what it needs and says so.
 
 mod counts;
+mod schemas;
 
 use crate::{interop, process, tidy, workspace};
 use std::path::PathBuf;
@@ -94,6 +95,9 @@ fn tools() -> Result<(), String> {
 fn tests(counts: &PathBuf) -> Result<(), String> {
     let mut command = workspace::cargo();
     command.args(["test", "--locked", "--workspace"]).env(counts::VARIABLE, counts);
+    if let Some(directory) = schemas::directory() {
+        command.env(schemas::VARIABLE, directory);
+    }
     let result = process::run(&mut command);
     counts::print(counts);
     result

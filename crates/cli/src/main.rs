@@ -1,3 +1,63 @@
 //! The binary `contexture`.
+//!
+//! Each verb is a module of its own; this file only finds out which one is meant.
 
-fn main() {}
+mod arguments;
+mod connect;
+mod demo;
+mod exit;
+mod options;
+mod story;
+mod terminal;
+mod trace;
+mod verbs;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+use clap::error::ErrorKind;
+
+use exit::Failure;
+use options::{Command, Format, Verb};
+
+fn main() -> ExitCode {
+    let command = match Command::try_parse() {
+        Ok(command) => command,
+        Err(error) => return misread(&error),
+    };
+    trace::start();
+    match &command.verb {
+        Some(Verb::Demo { page_size }) => serve_demo(*page_size),
+        Some(verb) => verbs::run(verb),
+        None => story::tell(),
+    }
+}
+
+/// Help is no failure; a command line that cannot be understood is one of usage.
+fn misread(error: &clap::Error) -> ExitCode {
+    if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
+        return match terminal::print(error.render().to_string().as_bytes()) {
+            Ok(_) => ExitCode::SUCCESS,
+            Err(error) => Failure::from(error).report(Format::Text),
+        };
+    }
+    let arguments: Vec<_> = std::env::args_os().skip(1).take_while(|argument| argument != "--").collect();
+    let wants_json = arguments.iter().any(|argument| argument == "--format=json")
+        || arguments.windows(2).any(|pair| pair[0] == "--format" && pair[1] == "json");
+    if wants_json {
+        return Failure::usage(error.render().to_string()).report(Format::Json);
+    }
+    terminal::note(error.render().to_string().trim_end());
+    ExitCode::FAILURE
+}
+
+/// One connection is served fastest by the thread that reads it.
+fn serve_demo(page_size: Option<u32>) -> ExitCode {
+    let options = demo::Options { page_size: page_size.map(|entries| entries as usize) };
+    // The server itself drains on SIGTERM. A handler that blocks a thread does not keep the process.
+    let served = verbs::alone(async { Ok(demo::server(options).serve_stdio().await?) });
+    match served {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => failure.report(Format::Text),
+    }
+}

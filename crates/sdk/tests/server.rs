@@ -9,12 +9,18 @@ mod spoken;
 #[path = "server/support.rs"]
 mod support;
 
+#[path = "server/base.rs"]
+mod base;
+#[path = "server/batches.rs"]
+mod batches;
 #[path = "server/cancellation.rs"]
 mod cancellation;
 #[path = "server/completion.rs"]
 mod completion;
 #[path = "server/handshake.rs"]
 mod handshake;
+#[path = "server/lifecycle.rs"]
+mod lifecycle;
 #[path = "server/logging.rs"]
 mod logging;
 #[path = "server/pagination.rs"]
@@ -25,3 +31,7 @@ mod ping;
 mod progress;
 #[path = "server/prompts.rs"]
 mod prompts;
+#[path = "server/resources.rs"]
+mod resources;
+#[path = "server/tools.rs"]
+mod tools;

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
 use crate::json_rpc::{Request, RequestId};
@@ -14,6 +14,9 @@ use crate::revision::{Revision, Rules};
 
 /// The code of "too much at once; try again later". Outside the range that JSON-RPC and MCP reserve.
 pub const BUSY: i64 = -31429;
+
+/// Bytes of a progress token, as it stands in the text: every notification of progress repeats it.
+const PROGRESS_TOKEN_BYTES: usize = 1024;
 
 /// Who is at the other end: what it says about itself, which proves nothing.
 #[derive(Debug, Clone)]
@@ -44,18 +47,30 @@ pub struct Exchange {
 }
 
 /// The members of `_meta` that decide about a request. Every other member is the handler's.
+///
+/// A member that is null is there: none of these may be null, so it is as wrong as any other value.
 #[derive(Debug, Default, Deserialize)]
+#[serde(default)]
 pub(super) struct DecidingMeta<'a> {
-    #[serde(borrow, rename = "io.modelcontextprotocol/protocolVersion")]
+    #[serde(borrow, deserialize_with = "present", rename = "io.modelcontextprotocol/protocolVersion")]
     pub(super) protocol_version: Option<&'a RawValue>,
-    #[serde(borrow, rename = "io.modelcontextprotocol/clientCapabilities")]
+    #[serde(borrow, deserialize_with = "present", rename = "io.modelcontextprotocol/clientCapabilities")]
     client_capabilities: Option<&'a RawValue>,
-    #[serde(borrow, rename = "io.modelcontextprotocol/clientInfo")]
+    #[serde(borrow, deserialize_with = "present", rename = "io.modelcontextprotocol/clientInfo")]
     client_info: Option<&'a RawValue>,
-    #[serde(borrow, rename = "io.modelcontextprotocol/logLevel")]
+    #[serde(borrow, deserialize_with = "present", rename = "io.modelcontextprotocol/logLevel")]
     log_level: Option<&'a RawValue>,
-    #[serde(borrow, rename = "progressToken")]
+    #[serde(borrow, deserialize_with = "present", rename = "progressToken")]
     progress_token: Option<&'a RawValue>,
+}
+
+fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<&'de RawValue>, D::Error> {
+    <&RawValue>::deserialize(deserializer).map(Some)
+}
+
+/// A member that is there, even if it is null: that is no value for it.
+fn even_null<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<&'de RawValue>, D::Error> {
+    <&RawValue>::deserialize(deserializer).map(Some)
 }
 
 impl<'a> DecidingMeta<'a> {
@@ -68,6 +83,10 @@ impl<'a> DecidingMeta<'a> {
     }
 
     pub(super) fn progress_token(&self) -> Result<Option<ProgressToken>, ErrorObject> {
+        if self.progress_token.is_some_and(|raw| raw.get().len() > PROGRESS_TOKEN_BYTES) {
+            let reason = format!("a progress token is limited to {PROGRESS_TOKEN_BYTES} bytes");
+            return Err(ErrorObject::invalid_params(reason));
+        }
         self.progress_token
             .map(|raw| serde_json::from_str(raw.get()))
             .transpose()
@@ -82,6 +101,11 @@ pub struct PeerCache {
 }
 
 impl PeerCache {
+    /// The rules that the last peer spoke by; none before the first modern request.
+    pub fn rules(&self) -> Option<&'static Rules> {
+        self.last.as_ref().map(|(_, _, peer)| peer.revision.rules())
+    }
+
     fn peer(&mut self, revision: Revision, meta: &DecidingMeta<'_>) -> Result<Arc<Peer>, ErrorObject> {
         let capabilities =
             meta.client_capabilities.map(RawValue::get).ok_or_else(|| missing("clientCapabilities"))?;

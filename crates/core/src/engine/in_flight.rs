@@ -68,6 +68,11 @@ impl<T> InFlight<T> {
         self.entries.get(id)
     }
 
+    /// What belongs to each of the requests.
+    pub fn values(&self) -> impl Iterator<Item = &T> {
+        self.entries.values()
+    }
+
     /// Takes a request out: it is answered or cancelled.
     pub fn close(&mut self, id: &RequestId) -> Option<T> {
         self.entries.remove(id)

@@ -5,11 +5,13 @@
 mod admission;
 mod allowance;
 mod in_flight;
+mod negotiate;
 mod pending;
 mod session;
 
 pub use admission::{BUSY, Exchange, Peer, PeerCache, admit_modern};
 pub use allowance::Allowance;
 pub use in_flight::{InFlight, NotAccepted};
+pub use negotiate::{Disagreement, Heard, Negotiation, Step};
 pub use pending::{Patience, Pending, TooManyPending};
 pub use session::{Admitted, Session, negotiate};

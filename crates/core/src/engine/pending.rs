@@ -109,10 +109,10 @@ impl<T> Pending<T> {
         self.entries.remove(&id).map(|entry| (id, entry.value))
     }
 
-    /// Takes everything out: the connection is over.
-    pub fn drain(&mut self) -> Vec<T> {
+    /// Takes everything out, with its id: the connection is over.
+    pub fn drain(&mut self) -> Vec<(i64, T)> {
         self.deadlines.clear();
-        self.entries.drain().map(|(_, entry)| entry.value).collect()
+        self.entries.drain().map(|(id, entry)| (id, entry.value)).collect()
     }
 
     /// How many requests are waiting.

@@ -144,7 +144,7 @@ fn read_initialize(request: &Request<'_>) -> Result<Box<InitializeParams>, Error
     let params = request.params.unwrap_or("{}");
     serde_json::from_str(params)
         .map(Box::new)
-        .map_err(|error| ErrorObject::invalid_params(format!("initialize: {error}")))
+        .map_err(|error| ErrorObject::bad_params(&request.method, error))
 }
 
 fn not_initialized() -> ErrorObject {

@@ -89,11 +89,13 @@ pub struct Refusal {
     pub error: ErrorObject,
     /// Whether it was meant as a request or notification, as far as one can tell.
     pub has_method: bool,
+    /// Whether it is a notification, only a wrong one. Notifications are never answered.
+    pub is_notification: bool,
 }
 
 impl Refusal {
     pub(super) fn parse(reason: &str) -> Self {
-        Self { id: None, error: ErrorObject::parse_error(reason), has_method: false }
+        Self { id: None, error: ErrorObject::parse_error(reason), has_method: false, is_notification: false }
     }
 }
 
@@ -130,16 +132,12 @@ impl Decoder {
 
     fn batch<'a>(&mut self, text: &'a str) -> Result<Frame<'a>, Refusal> {
         let limit = self.limits.batch;
-        let mut scanner = Scanner::new(text, self.limits.depth + 1, &mut self.keys);
+        let mut scanner = Scanner::new(text, self.limits.depth, &mut self.keys);
         let mut items = Vec::new();
         scanner.peek_value();
         scanner.array(|item| {
             if items.len() == limit {
-                return Err(Refusal {
-                    id: None,
-                    error: ErrorObject::invalid_request("too many messages in one batch"),
-                    has_method: false,
-                });
+                return Err(refuse(None, false, "too many messages in one batch"));
             }
             items.push(item);
             Ok(())
@@ -221,8 +219,14 @@ fn call<'a>(members: &Members<'a>, method: &'a str, id: Option<RequestId>) -> Re
     if members.id.is_some() && id.is_none() {
         return Err(refuse(None, true, "an id is a string or an integer of bounded length"));
     }
-    if members.params.is_some_and(|params| !params.starts_with('{')) {
+    let has_odd_params = members.params.is_some_and(|params| !params.starts_with('{'));
+    if has_odd_params && id.is_none() {
+        // A notification is never answered; what its parameters mean is nobody's to guess.
+        return Ok(Message::Notification(Notification { method, params: None, meta: None }));
+    }
+    if has_odd_params {
         return Err(Refusal {
+            is_notification: members.id.is_none(),
             id,
             error: ErrorObject::invalid_params("the member \"params\" must be an object"),
             has_method: true,
@@ -255,7 +259,7 @@ fn response<'a>(members: &Members<'a>, id: Option<RequestId>) -> Result<Message<
 }
 
 fn refuse(id: Option<RequestId>, has_method: bool, reason: &str) -> Refusal {
-    Refusal { id, error: ErrorObject::invalid_request(reason), has_method }
+    Refusal { id, error: ErrorObject::invalid_request(reason), has_method, is_notification: false }
 }
 
 fn text_of(raw: &str) -> Option<Cow<'_, str>> {

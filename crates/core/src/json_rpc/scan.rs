@@ -126,7 +126,7 @@ impl<'a, 'k> Scanner<'a, 'k> {
                 self.space();
                 let key = self.string()?;
                 self.keys.push(key.hash());
-                self.expect(b':')?;
+                self.colon()?;
                 member(self, key)?;
                 if !self.goes_on(b'}')? {
                     break;
@@ -319,9 +319,9 @@ impl<'a, 'k> Scanner<'a, 'k> {
         Ok(())
     }
 
-    fn expect(&mut self, byte: u8) -> Scan<()> {
+    fn colon(&mut self) -> Scan<()> {
         self.space();
-        if self.peek() != Some(byte) {
+        if self.peek() != Some(b':') {
             return self.fail("expected a colon");
         }
         self.at += 1;

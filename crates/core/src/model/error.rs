@@ -48,6 +48,9 @@ pub struct ErrorObject {
     pub data: Option<Value>,
 }
 
+/// Characters of what somebody else wrote that are repeated to them.
+const MAX_DETAIL: usize = 500;
+
 impl ErrorObject {
     /// An error without data.
     pub fn new(code: i64, message: impl Into<String>) -> Self {
@@ -71,12 +74,19 @@ impl ErrorObject {
 
     /// There is no such method.
     pub fn method_not_found(method: &str) -> Self {
-        Self::new(code::METHOD_NOT_FOUND, "method not found").data(json!({ "method": method }))
+        Self::new(code::METHOD_NOT_FOUND, "method not found").data(json!({ "method": excerpt(method) }))
     }
 
     /// The parameters are wrong.
     pub fn invalid_params(message: impl Into<String>) -> Self {
         Self::new(code::INVALID_PARAMS, message)
+    }
+
+    /// The parameters of this method cannot be decoded. Why is for people, and quotes the peer, so it is
+    /// data, and cut.
+    pub fn bad_params(method: &str, why: impl fmt::Display) -> Self {
+        let why: String = why.to_string().chars().take(MAX_DETAIL).collect();
+        Self::invalid_params(format!("the parameters of {method} do not fit")).data(why)
     }
 
     /// The receiver failed.
@@ -103,7 +113,7 @@ impl ErrorObject {
     /// The server speaks only these revisions.
     pub fn unsupported_version(requested: &str, supported: &[&str]) -> Self {
         Self::new(code::UNSUPPORTED_PROTOCOL_VERSION, "unsupported protocol version")
-            .data(json!({ "requested": requested, "supported": supported }))
+            .data(json!({ "requested": excerpt(requested), "supported": supported }))
     }
 
     /// A person must visit these URLs first.
@@ -111,6 +121,12 @@ impl ErrorObject {
         Self::new(code::URL_ELICITATION_REQUIRED, "a URL must be visited first")
             .data(json!({ "elicitations": elicitations }))
     }
+}
+
+/// The beginning of what the peer sent: it knows the rest, and an error is no place to repeat it.
+fn excerpt(text: &str) -> &str {
+    const CHARACTERS: usize = 200;
+    text.char_indices().nth(CHARACTERS).map_or(text, |(end, _)| &text[..end])
 }
 
 impl fmt::Display for ErrorObject {

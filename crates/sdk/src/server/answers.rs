@@ -25,6 +25,9 @@ use crate::model::{
 };
 use crate::revision::{Lower, Revision};
 
+/// A resource, and the variables of its URI.
+type Found = (ResourceEntry, BTreeMap<String, String>);
+
 /// The bottom of the stack.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Bottom;
@@ -48,10 +51,10 @@ impl Serving {
     /// Whether this server has what the method needs. What it has not, it does not know.
     pub(super) fn answers(&self, method: Method) -> bool {
         let tables = self.registry.tables();
-        let resources = tables.had_resources;
+        let resources = tables.resources.is_offered() || tables.templates.is_offered();
         match method {
-            Method::ToolsList | Method::ToolsCall => tables.had_tools,
-            Method::PromptsList | Method::PromptsGet => tables.had_prompts,
+            Method::ToolsList | Method::ToolsCall => tables.tools.is_offered(),
+            Method::PromptsList | Method::PromptsGet => tables.prompts.is_offered(),
             Method::ResourcesList | Method::ResourcesTemplatesList | Method::ResourcesRead => resources,
             Method::ResourcesSubscribe | Method::ResourcesUnsubscribe => resources && self.offer.subscribe,
             Method::CompletionComplete => !tables.completers.is_empty(),
@@ -142,10 +145,7 @@ impl Serving {
         }
     }
 
-    fn find_resource(
-        &self,
-        uri: &str,
-    ) -> Result<Option<(ResourceEntry, BTreeMap<String, String>)>, ErrorObject> {
+    fn find_resource(&self, uri: &str) -> Result<Option<Found>, ErrorObject> {
         uri::check(uri).map_err(|error| ErrorObject::invalid_params(format!("not a URI: {error}")))?;
         let tables = self.registry.tables();
         if let Some(resource) = tables.resources.get(uri) {

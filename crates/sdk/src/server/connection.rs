@@ -3,6 +3,7 @@
 //! All that can be read is read before anything is written, and what handlers finish meanwhile leaves in
 //! one write. Handlers are polled here, not spawned. A peer that does not read is not read from.
 
+use std::collections::HashSet;
 use std::future::Future;
 use std::io;
 use std::pin::Pin;
@@ -110,20 +111,21 @@ impl<T: Transport> Connection<T> {
     fn poll_serve(&mut self, cx: &mut TaskContext<'_>) -> Poll<io::Result<()>> {
         self.wire.register(cx.waker());
         loop {
+            // Both may begin new work, which nobody would wake us for before it was polled once.
+            self.tell_changes();
+            self.poll_alarm(cx);
             let mut moved = self.poll_work(cx);
-            moved |= self.tell_changes();
-            moved |= self.poll_alarm(cx);
             moved |= self.poll_read(cx)?;
             self.poll_write(cx)?;
             if moved {
                 continue;
             }
             let Some(draining) = &mut self.draining else { return Poll::Pending };
-            let idle = self.running.is_empty();
-            if (idle || draining.as_mut().poll(cx).is_ready()) && self.transport.unsent() == 0 {
+            if self.running.is_empty() && self.transport.unsent() == 0 {
                 return self.transport.poll_close(cx);
             }
-            return Poll::Pending;
+            // Neither work without end nor a peer that does not read may keep us.
+            return draining.as_mut().poll(cx).map(Ok);
         }
     }
 
@@ -140,19 +142,18 @@ impl<T: Transport> Connection<T> {
         moved
     }
 
-    /// What is due by now. Says whether that is work.
-    fn poll_alarm(&mut self, cx: &mut TaskContext<'_>) -> bool {
+    fn poll_alarm(&mut self, cx: &mut TaskContext<'_>) {
         self.wire.expire();
-        let beat = self.pulse.beat(self.session.as_ref(), &self.wire);
-        let moved = beat.is_some();
-        self.hooks.extend(beat);
+        if let Some(work) = self.pulse.beat(self.session.as_ref(), &self.wire) {
+            self.hooks.push(work);
+        }
         if self.pulse.is_dead() && self.draining.is_none() {
             self.drain();
         }
         let next = [self.wire.next_deadline(), self.pulse.next()].into_iter().flatten().min();
         let Some(next) = next else {
             self.alarm = None;
-            return moved;
+            return;
         };
         let alarm = self.alarm.get_or_insert_with(|| Box::pin(tokio::time::sleep_until(next)));
         if alarm.deadline() != next {
@@ -161,7 +162,6 @@ impl<T: Transport> Connection<T> {
         if alarm.as_mut().poll(cx).is_ready() {
             cx.waker().wake_by_ref();
         }
-        moved
     }
 
     /// Everything that is there to be read, unless the peer has too much of ours to read itself.
@@ -198,7 +198,7 @@ impl<T: Transport> Connection<T> {
     fn drain(&mut self) {
         let grace = self.serving.policy.drain;
         self.draining = Some(Box::pin(tokio::time::sleep(grace)));
-        self.wire.expect_no_answers();
+        self.wire.stop_asking();
         self.end_listens();
     }
 
@@ -217,8 +217,14 @@ impl<T: Transport> Connection<T> {
             return self.complain(ErrorObject::invalid_request(reason));
         }
         let batch = self.batches.open();
+        let mut ids = HashSet::new();
         for item in items {
             match self.decoder.message(item) {
+                Ok(Message::Request(request)) if !ids.insert(request.id.clone()) => {
+                    // Even if the first is answered already: both answers would stand in one array.
+                    let error = ErrorObject::invalid_request("this batch has another request with this id");
+                    self.answer_error(Some(&request.id), &error, Some(batch));
+                }
                 Ok(Message::Request(request)) if request.method == Method::Initialize.as_str() => {
                     let error = ErrorObject::invalid_request("initialize must not be part of a batch");
                     self.answer_error(Some(&request.id), &error, Some(batch));
@@ -239,6 +245,9 @@ impl<T: Transport> Connection<T> {
     }
 
     fn refuse(&mut self, refusal: &Refusal, batch: Option<u64>) {
+        if refusal.is_notification {
+            return tracing::debug!(error = refusal.error.message, "dropped a notification");
+        }
         if let Some(id) = refusal.id.as_ref().filter(|_| !refusal.has_method) {
             self.wire.settle_malformed(id, &refusal.error);
         }
@@ -271,6 +280,7 @@ impl<T: Transport> Connection<T> {
         cx: &mut TaskContext<'_>,
     ) {
         let admitted = match admit_modern(request, &mut self.peers) {
+            Some(_) if batch.is_some() => Err(ErrorObject::invalid_request("this revision has no batches")),
             Some(modern) => modern.and_then(|exchange| self.spoken(exchange)).map(Admitted::Exchange),
             None => engine::Session::admit(self.session.as_ref(), request),
         };
@@ -309,6 +319,15 @@ impl<T: Transport> Connection<T> {
         cx: &mut TaskContext<'_>,
     ) -> std::result::Result<(), ErrorObject> {
         self.in_flight.check(&exchange.id)?;
+        if let Some(token) = &exchange.progress_token
+            && self
+                .in_flight
+                .values()
+                .any(|(other, _)| other.inner.exchange.progress_token.as_ref() == Some(token))
+        {
+            // Nobody could tell whose progress it is.
+            return Err(ErrorObject::invalid_params("another request in flight has this progress token"));
+        }
         if self.listens.has(&exchange.id) {
             return Err(engine::NotAccepted::IdInUse.into());
         }
@@ -482,7 +501,8 @@ impl<T: Transport> Connection<T> {
     }
 
     fn answer_error(&mut self, id: Option<&RequestId>, error: &ErrorObject, batch: Option<u64>) {
-        let null_id = self.session.as_ref().is_none_or(|session| session.rules().error_id == ErrorId::Null);
+        let rules = self.session.as_ref().map(engine::Session::rules).or_else(|| self.peers.rules());
+        let null_id = rules.is_none_or(|rules| rules.error_id == ErrorId::Null);
         let write = |out: &mut Vec<u8>| json_rpc::error_line(id, null_id, error, out);
         match batch {
             Some(batch) => self.batches.add(batch, write),

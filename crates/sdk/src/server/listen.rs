@@ -102,8 +102,7 @@ impl<T: Transport> Connection<T> {
         }
     }
 
-    /// Tells what has changed. Says whether somebody must be asked first.
-    pub(super) fn tell_changes(&mut self) -> bool {
+    pub(super) fn tell_changes(&mut self) {
         let changes = self.wire.take_changes();
         let lists = [
             (changes.tools, Method::ToolsListChanged, Method::ToolsList),
@@ -115,7 +114,7 @@ impl<T: Transport> Connection<T> {
                 self.tell_list(notification, list);
             }
         }
-        self.tell_resources(changes)
+        self.tell_resources(changes);
     }
 
     fn tell_list(&mut self, notification: Method, list: Method) {
@@ -139,8 +138,7 @@ impl<T: Transport> Connection<T> {
         }
     }
 
-    fn tell_resources(&mut self, changes: Changes) -> bool {
-        let mut asked = false;
+    fn tell_resources(&mut self, changes: Changes) {
         for uri in changes.updated {
             let Some(exchange) = self.example_exchange(&uri) else { continue };
             if self.serving.stack.is_some() {
@@ -148,12 +146,10 @@ impl<T: Transport> Connection<T> {
                 let principal = self.principal.clone();
                 let run = self.serving.consult(exchange, &self.wire, principal, Request::Updated(uri));
                 self.consult(run);
-                asked = true;
             } else {
                 self.tell_updated(&uri);
             }
         }
-        asked
     }
 
     /// An exchange on whose behalf a change of this resource would be told.

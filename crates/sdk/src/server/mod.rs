@@ -54,6 +54,8 @@ pub use registry::Registry;
 pub use resource::{IntoContents, IntoResource, ResourceBuilder, ResourceEntry, resource};
 pub use roots::{resolve_inside, root_path};
 pub use session::Session;
+#[cfg(feature = "macros")]
+pub(crate) use tool::off_thread;
 pub use tool::{IntoTool, ToolBuilder, ToolEntry, tool};
 
 use crate::model::{ErrorObject, Icon, Implementation, LoggingLevel, LoggingMessageParams};
@@ -80,6 +82,11 @@ struct Hooks {
 
 /// A group of tools, prompts and resources that share state. `#[handlers]` implements it for an `impl`
 /// block.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` has no handlers",
+    label = "no handlers",
+    note = "put `#[handlers]` on its `impl` block, and `#[tool]`, `#[prompt]` or `#[resource(\"…\")]` on methods"
+)]
 pub trait Handlers {
     /// Registers them all.
     fn register(self, server: Server) -> Server;

@@ -67,7 +67,9 @@ pub(super) fn missing_capability(capability: Capability, rules: &Rules) -> Error
 #[diagnostic::on_unimplemented(
     message = "a tool cannot return `{Self}`",
     note = "tools return text, numbers, `Content`, `CallToolResult`, `Json<T>` for structured data, \
-            or `Result<T, E>` of these with an error that implements `Display`"
+            or `Result<T, E>` of these with an error that implements `Display`",
+    note = "structured data derives `serde::Serialize` and `schemars::JsonSchema`; under `#[tool]` it needs \
+            no `Json`"
 )]
 pub trait IntoToolResult {
     /// The result for the client.

@@ -83,7 +83,9 @@ impl Pager {
 
 /// First pages as they go over the wire.
 #[derive(Debug, Default)]
-pub(super) struct Encoded(Mutex<HashMap<(Method, Revision), Arc<[u8]>>>);
+pub(super) struct Encoded(Mutex<Pages>);
+
+type Pages = HashMap<(Method, Revision), Arc<[u8]>>;
 
 /// What was encoded for one state of the registry is worth nothing for another.
 impl Clone for Encoded {

@@ -43,7 +43,13 @@ pub struct PromptEntry {
     begin: Arc<Begin>,
 }
 
-/// Anything that can be registered as a prompt.
+/// Anything that can be registered as a prompt: an entry, or a function that makes one. `#[prompt]` turns a
+/// function into the latter.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a prompt",
+    label = "not a prompt",
+    note = "put `#[prompt]` on the function, or build a prompt of it: `prompt(\"name\").handler(…)`"
+)]
 pub trait IntoPrompt {
     /// The complete prompt.
     fn into_prompt(self) -> PromptEntry;
@@ -52,6 +58,14 @@ pub trait IntoPrompt {
 impl IntoPrompt for PromptEntry {
     fn into_prompt(self) -> PromptEntry {
         self
+    }
+}
+
+// Whatever else is registered by mistake should be told about attributes, not about functions of nothing.
+#[diagnostic::do_not_recommend]
+impl<F: FnOnce() -> T, T: IntoPrompt> IntoPrompt for F {
+    fn into_prompt(self) -> PromptEntry {
+        self().into_prompt()
     }
 }
 

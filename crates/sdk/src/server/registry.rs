@@ -35,10 +35,6 @@ pub(super) struct Tables {
     pub(super) templates: Table<ResourceEntry>,
     pub(super) completers: HashMap<(CompletionTarget, String), Arc<dyn Completer>>,
     pub(super) encoded: Encoded,
-    /// Whether there ever was one: what clients were told of may become empty, but stays.
-    pub(super) had_tools: bool,
-    pub(super) had_prompts: bool,
-    pub(super) had_resources: bool,
     last: u64,
 }
 
@@ -54,17 +50,24 @@ pub(super) enum CompletionTarget {
 pub(super) struct Table<T> {
     by_name: HashMap<String, (u64, T)>,
     in_order: BTreeMap<u64, T>,
+    /// Something was registered here once, so clients may have been told that there is a list.
+    offered: bool,
 }
 
 impl<T> Default for Table<T> {
     fn default() -> Self {
-        Self { by_name: HashMap::new(), in_order: BTreeMap::new() }
+        Self { by_name: HashMap::new(), in_order: BTreeMap::new(), offered: false }
     }
 }
 
 impl<T: Clone> Table<T> {
     pub(super) fn get(&self, name: &str) -> Option<&T> {
         self.by_name.get(name).map(|(_, entry)| entry)
+    }
+
+    /// Whether this list is part of the offer, be it empty by now.
+    pub(super) fn is_offered(&self) -> bool {
+        self.offered
     }
 
     /// Entries registered after the one with this number, with their numbers.
@@ -82,6 +85,7 @@ impl<T: Clone> Table<T> {
         }
         self.by_name.insert(name.to_owned(), (number, entry.clone()));
         self.in_order.insert(number, entry);
+        self.offered = true;
         Ok(())
     }
 
@@ -183,16 +187,9 @@ impl Registry {
     }
 
     fn change(&self, change: Change, edit: impl FnOnce(&mut Tables, u64) -> Result<()>) -> Result<()> {
-        self.edit(|tables| -> Result<()> {
+        self.edit(|tables| {
             tables.last += 1;
-            edit(tables, tables.last)?;
-            match change {
-                Change::Tools => tables.had_tools = true,
-                Change::Prompts => tables.had_prompts = true,
-                Change::Resources => tables.had_resources = true,
-                Change::Updated(_) => {}
-            }
-            Ok(())
+            edit(tables, tables.last)
         })?;
         self.shared.bus.publish(&change);
         Ok(())

@@ -7,9 +7,9 @@ use super::operation::Reply;
 use super::serving::Serving;
 use crate::json_rpc::{self, RequestId};
 use crate::model::{
-    CallToolResult, CompleteResult, Completion, DiscoverResult, EmptyResult, ErrorObject, GetPromptResult,
-    InputRequiredResult, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
-    ListToolsResult, Meta, ReadResourceResult, key,
+    CallToolResult, CompleteResult, Completion, Content, DiscoverResult, EmptyResult, ErrorObject,
+    GetPromptResult, InputRequiredResult, ListPromptsResult, ListResourceTemplatesResult,
+    ListResourcesResult, ListToolsResult, Meta, Method, ReadResourceResult, key,
 };
 use crate::revision::{Lower, Rules};
 
@@ -59,7 +59,10 @@ impl Serving {
 
     fn write_reply(&self, id: &RequestId, rules: &Rules, reply: Reply, out: &mut Vec<u8>) {
         match reply {
-            Reply::Tool(result) => self.write_result(id, rules, result, out),
+            Reply::Tool(result) => {
+                self.warn_of_embedded(&result);
+                self.write_result(id, rules, result, out);
+            }
             Reply::Encoded(result) => self.write_encoded(id, rules, &result, out),
             Reply::Tools(result) => self.write_result(id, rules, result, out),
             Reply::Prompts(result) => self.write_result(id, rules, result, out),
@@ -80,6 +83,14 @@ impl Serving {
             | Reply::MayTell(_)
             | Reply::LevelSet(_)
             | Reply::Listening(_) => self.write_result(id, rules, EmptyResult::default(), out),
+        }
+    }
+
+    /// Who embeds resources should offer resources, so that clients know what to do with them.
+    fn warn_of_embedded(&self, result: &CallToolResult) {
+        let embeds = result.content.iter().any(|block| matches!(block, Content::Resource(_)));
+        if embeds && !self.answers(Method::ResourcesRead) {
+            tracing::warn!("a tool embeds a resource, but this server offers no resources");
         }
     }
 

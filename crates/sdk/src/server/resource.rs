@@ -53,7 +53,13 @@ pub(super) enum Definition {
     Template(Arc<ResourceTemplate>, Option<Arc<Matcher>>),
 }
 
-/// Anything that can be registered as a resource.
+/// Anything that can be registered as a resource: an entry, or a function that makes one. `#[resource]` turns a
+/// function into the latter.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a resource",
+    label = "not a resource",
+    note = "put `#[resource(\"…\")]` on the function, or build a resource of it: `resource(\"uri\").handler(…)`"
+)]
 pub trait IntoResource {
     /// The complete resource.
     fn into_resource(self) -> ResourceEntry;
@@ -62,6 +68,14 @@ pub trait IntoResource {
 impl IntoResource for ResourceEntry {
     fn into_resource(self) -> ResourceEntry {
         self
+    }
+}
+
+// Whatever else is registered by mistake should be told about attributes, not about functions of nothing.
+#[diagnostic::do_not_recommend]
+impl<F: FnOnce() -> T, T: IntoResource> IntoResource for F {
+    fn into_resource(self) -> ResourceEntry {
+        self().into_resource()
     }
 }
 

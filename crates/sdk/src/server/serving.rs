@@ -80,7 +80,7 @@ impl Arrival<'_> {
 }
 
 fn bad_params(method: Method, error: &serde_json::Error) -> ErrorObject {
-    ErrorObject::invalid_params(format!("parameters of {}: {error}", method.as_str()))
+    ErrorObject::bad_params(method.as_str(), error)
 }
 
 impl Serving {

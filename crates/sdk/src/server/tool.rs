@@ -16,7 +16,7 @@ use super::operation::{BoxFuture, OperationResult, Reply};
 use super::output::{Failure, IntoToolResult, missing_capability};
 use crate::model::{CallToolResult, ErrorObject, Icon, JsonObject, Meta, Tool, ToolAnnotations};
 use crate::revision::{ArgumentErrors, Rules};
-use crate::schema::Checker;
+use crate::schema::{ArgumentChecker, Checker};
 use crate::{Error, Result};
 
 type ToolOutcome = std::result::Result<CallToolResult, Failure>;
@@ -49,11 +49,19 @@ enum Run {
 pub struct ToolEntry {
     pub(super) definition: Arc<Tool>,
     begin: Arc<Begin>,
-    input: Option<Arc<Checker>>,
+    input: Option<Arc<ArgumentChecker>>,
     output: Option<Arc<Checker>>,
+    /// Why a schema does not compile.
+    fault: Option<Arc<str>>,
 }
 
-/// Anything that can be registered as a tool.
+/// Anything that can be registered as a tool: an entry, or a function that makes one. `#[tool]` turns a
+/// function into the latter.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a tool",
+    label = "not a tool",
+    note = "put `#[tool]` on the function, or build a tool of it: `tool(\"name\").handler(…)`"
+)]
 pub trait IntoTool {
     /// The complete tool.
     fn into_tool(self) -> ToolEntry;
@@ -62,6 +70,14 @@ pub trait IntoTool {
 impl IntoTool for ToolEntry {
     fn into_tool(self) -> ToolEntry {
         self
+    }
+}
+
+// Whatever else is registered by mistake should be told about attributes, not about functions of nothing.
+#[diagnostic::do_not_recommend]
+impl<F: FnOnce() -> T, T: IntoTool> IntoTool for F {
+    fn into_tool(self) -> ToolEntry {
+        self().into_tool()
     }
 }
 
@@ -189,20 +205,23 @@ impl ToolBuilder {
             Run::Inline => begin,
             Run::Spawned => Arc::new(move |call: &Call<'_>| begin(call).map(spawned)),
         };
-        let input = Checker::compile(&self.tool.input_schema).ok().map(Arc::new);
-        let output = self
-            .tool
-            .output_schema
-            .as_ref()
-            .filter(|_| check_output)
-            .and_then(|schema| Checker::compile(schema).ok())
-            .map(Arc::new);
-        ToolEntry { definition: Arc::new(self.tool), begin, input, output }
+        let mut fault = None;
+        let mut note = |error: Error| fault = Some(Arc::from(error.to_string()));
+        let input = ArgumentChecker::new(&self.tool.input_schema).map_err(&mut note).ok();
+        let output = self.tool.output_schema.as_ref().filter(|_| check_output);
+        let output = output.and_then(|schema| Checker::compile(schema).map_err(&mut note).ok());
+        ToolEntry {
+            definition: Arc::new(self.tool),
+            begin,
+            input: input.map(Arc::new),
+            output: output.map(Arc::new),
+            fault,
+        }
     }
 }
 
 /// Runs blocking work on a thread that may be blocked. A panic there is a panic here.
-pub(super) async fn off_thread<R: Send + 'static>(work: impl FnOnce() -> R + Send + 'static) -> R {
+pub(crate) async fn off_thread<R: Send + 'static>(work: impl FnOnce() -> R + Send + 'static) -> R {
     match tokio::task::spawn_blocking(work).await {
         Ok(done) => done,
         Err(failed) => std::panic::resume_unwind(failed.into_panic()),
@@ -243,12 +262,10 @@ impl ToolEntry {
             )));
         }
         self.definition.validate().map_err(|error| Error::Misuse(error.to_string()))?;
-        for schema in
-            std::iter::once(&self.definition.input_schema).chain(self.definition.output_schema.as_ref())
-        {
-            Checker::compile(schema).map_err(|error| Error::Misuse(format!("tool {name:?}: {error}")))?;
+        match &self.fault {
+            Some(fault) => Err(Error::Misuse(format!("tool {name:?}: {fault}"))),
+            None => Ok(()),
         }
-        Ok(())
     }
 
     /// Checks the arguments and begins the call.
@@ -267,9 +284,7 @@ impl ToolEntry {
 
     fn check_arguments(&self, arguments: &str) -> std::result::Result<(), Rejection> {
         let Some(checker) = &self.input else { return Ok(()) };
-        let value: Value =
-            serde_json::from_str(arguments).map_err(|error| Rejection::Arguments(error.to_string()))?;
-        checker.check(&value).map_err(Rejection::Arguments)
+        checker.check(arguments, &self.definition.input_schema).map_err(Rejection::Arguments)
     }
 
     fn refuse_arguments(&self, fault: &str, rules: &Rules) -> OperationResult {

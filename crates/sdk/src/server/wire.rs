@@ -45,8 +45,8 @@ struct State {
     roots: Option<Arc<[Root]>>,
     /// Set by the session, for calls that are under way as well.
     log_level: Option<LoggingLevel>,
-    /// Nothing is read any more.
-    deaf: bool,
+    /// Answers are not read any more.
+    answerless: bool,
     closed: bool,
 }
 
@@ -72,7 +72,7 @@ impl Wire {
                 watched: HashMap::new(),
                 roots: None,
                 log_level: None,
-                deaf: false,
+                answerless: false,
                 closed: false,
             }),
             waker: AtomicWaker::new(),
@@ -142,7 +142,7 @@ impl Wire {
         let now = self.now();
         let (sender, receiver) = oneshot::channel();
         let mut state = self.lock();
-        if state.deaf {
+        if state.answerless {
             return Err(Error::Closed("the client has gone".into()));
         }
         let id = state
@@ -195,7 +195,7 @@ impl Wire {
     pub(crate) fn expire(&self) {
         let now = self.now();
         loop {
-            // Not in the head of a `while let`, where the lock would be held for the whole body.
+            // The lock must be free again before the client is told.
             let expired = self.lock().pending.expire(now);
             let Some((id, (answer, waited))) = expired else { return };
             self.cancel(id, "no answer in time");
@@ -271,20 +271,20 @@ impl Wire {
         self.lock().log_level = Some(level);
     }
 
-    /// The connection is over.
+    /// The connection is over: nothing more is sent.
     pub(crate) fn close(&self) {
+        self.stop_asking();
         self.lock().closed = true;
-        self.expect_no_answers();
     }
 
-    /// Nothing is read any more: whoever waits for an answer learns it.
-    pub(crate) fn expect_no_answers(&self) {
+    /// Answers will not be read any more: whoever waits for one learns it, and nobody else may ask.
+    pub(crate) fn stop_asking(&self) {
         let mut state = self.lock();
-        state.deaf = true;
+        state.answerless = true;
         state.held.clear();
         let waiting = state.pending.drain();
         drop(state);
-        for (answer, _) in waiting {
+        for (_, (answer, _)) in waiting {
             answer.send(Err(Error::Closed("the client has gone".into()))).ok();
         }
     }

@@ -53,7 +53,15 @@ impl<T: Transport> RawPeer<T> {
     /// # Errors
     /// When it cannot be written.
     pub async fn send_line(&mut self, line: &str) -> Result<()> {
-        let mut bytes = line.as_bytes().to_vec();
+        self.send_bytes(line.as_bytes()).await
+    }
+
+    /// Sends a line that need not even be text.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub async fn send_bytes(&mut self, line: &[u8]) -> Result<()> {
+        let mut bytes = line.to_vec();
         bytes.push(b'\n');
         self.transport.send(&mut bytes);
         std::future::poll_fn(|cx| self.transport.poll_flush(cx)).await?;

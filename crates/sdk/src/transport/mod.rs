@@ -3,6 +3,8 @@
 //! A transport moves whole messages and knows nothing about what they mean. Sessions, ids, timeouts and
 //! eras are decided above it.
 
+#[cfg(feature = "client")]
+mod child;
 mod line;
 mod memory;
 mod stdio;
@@ -12,6 +14,8 @@ use std::task::{Context, Poll};
 
 use bytes::Bytes;
 
+#[cfg(feature = "client")]
+pub use child::{ChildCommand, ChildExit, ChildTransport, Stderr};
 pub use line::LineTransport;
 pub use memory::{MemoryTransport, memory};
 pub use stdio::StdioTransport;

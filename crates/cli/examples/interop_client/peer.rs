@@ -1,0 +1,140 @@
+//! A connection to a peer's server, with everything that it told and asked.
+//!
+//! Answers to its questions are fixed by the contract, except whether to accept a form.
+
+use std::ffi::OsString;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use contexture::client::{ElicitAnswer, Elicitation, Event, Question, Roots, Sampling, SamplingQuestion};
+use contexture::model::{
+    CreateMessageParams, CreateMessageResult, ElicitSchema, LoggingMessageParams, Root, SamplingContent,
+};
+use contexture::revision::Revision;
+use contexture::transport::{ChildCommand, Stderr};
+use contexture::{Client, Result};
+
+pub(crate) const ROOTS: [&str; 2] = ["file:///srv/one", "file:///srv/two"];
+
+/// What came in, in order.
+#[derive(Debug)]
+pub(crate) struct Inbox<T>(Arc<Mutex<Vec<T>>>);
+
+impl<T> Clone for Inbox<T> {
+    fn clone(&self) -> Self {
+        Self(Arc::clone(&self.0))
+    }
+}
+
+impl<T: Clone> Inbox<T> {
+    fn new() -> Self {
+        Self(Arc::default())
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<T>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn push(&self, item: T) {
+        self.lock().push(item);
+    }
+
+    pub(crate) fn clear(&self) {
+        self.lock().clear();
+    }
+
+    /// What is there, after waiting at most two seconds for so many.
+    pub(crate) async fn arrived(&self, count: usize) -> Vec<T> {
+        for _ in 0..200 {
+            if self.lock().len() >= count {
+                break;
+            }
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        self.lock().clone()
+    }
+}
+
+/// What changed at the server.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Change {
+    Tools,
+    Resource(String),
+}
+
+pub(crate) struct Peer {
+    pub(crate) client: Client,
+    pub(crate) logged: Inbox<LoggingMessageParams>,
+    pub(crate) changes: Inbox<Change>,
+    pub(crate) sampled: Inbox<CreateMessageParams>,
+    pub(crate) elicited: Inbox<ElicitSchema>,
+    /// Whether forms are accepted.
+    pub(crate) accepting: Arc<AtomicBool>,
+}
+
+impl Peer {
+    pub(crate) async fn connect(revisions: &[Revision], command: Vec<OsString>) -> Result<Self> {
+        let (logged, sampled, elicited) = (Inbox::new(), Inbox::new(), Inbox::new());
+        let accepting = Arc::new(AtomicBool::new(true));
+        let mut words = command.into_iter();
+        let child = ChildCommand::new(words.next().unwrap_or_default()).args(words).stderr(Stderr::Inherit);
+        let mut roots = Roots::new();
+        for uri in ROOTS {
+            roots = roots.with(Root::new(uri))?;
+        }
+        let log = logged.clone();
+        let client = Client::builder()
+            .name("contexture-interop", env!("CARGO_PKG_VERSION"))
+            .revisions(revisions)
+            .roots(roots)
+            .sampling(model(sampled.clone()))
+            .elicitation(person(elicited.clone(), Arc::clone(&accepting)))
+            .on_log(move |_, message| log.push(message.clone()))
+            .spawn(child)
+            .await?;
+        let changes = Inbox::new();
+        listen(&client, changes.clone());
+        Ok(Self { client, logged, changes, sampled, elicited, accepting })
+    }
+
+    pub(crate) fn is_modern(&self) -> bool {
+        self.client.revision().is_modern()
+    }
+}
+
+fn model(sampled: Inbox<CreateMessageParams>) -> Sampling {
+    Sampling::new(move |question: SamplingQuestion| {
+        sampled.push(question.params);
+        let answer = CreateMessageResult::new("fixed", SamplingContent::text("It is 42."));
+        std::future::ready(Ok::<_, String>(answer.stop_reason("endTurn")))
+    })
+    .approve_all()
+}
+
+fn person(elicited: Inbox<ElicitSchema>, accepting: Arc<AtomicBool>) -> Elicitation {
+    Elicitation::new(move |question| {
+        if let Question::Form { schema, .. } = question {
+            elicited.push(schema);
+        }
+        let answer = if accepting.load(Ordering::Relaxed) {
+            ElicitAnswer::accept([("name", "Ada")])
+        } else {
+            ElicitAnswer::Decline
+        };
+        std::future::ready(answer)
+    })
+}
+
+fn listen(client: &Client, changes: Inbox<Change>) {
+    let mut events = client.events();
+    tokio::spawn(async move {
+        while let Some(event) = events.next().await {
+            match event {
+                Event::ToolsChanged => changes.push(Change::Tools),
+                Event::ResourceUpdated(uri) => changes.push(Change::Resource(uri)),
+                _ => {}
+            }
+        }
+    });
+}

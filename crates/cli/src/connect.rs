@@ -1,0 +1,71 @@
+//! From a target on the command line to a connected client.
+//!
+//! A server is a command that is started, or the built-in demo, served in this very process.
+
+use std::sync::Arc;
+
+use contexture::model::LoggingMessageParams;
+use contexture::transport::{ChildCommand, Stderr, memory};
+use contexture::{Client, Policy};
+
+use crate::demo;
+use crate::exit::Failure;
+use crate::options::Target;
+use crate::terminal::text::safe_line;
+use crate::terminal::{note, person};
+
+/// Connects to the target.
+pub(crate) async fn connect(target: &Target) -> Result<Client, Failure> {
+    let mut policy = Policy::default();
+    if let Some(timeout) = target.timeout {
+        policy.patience.idle = timeout;
+    }
+    let line_bytes = policy.line_bytes;
+    let mut builder = Client::builder()
+        .name("contexture", env!("CARGO_PKG_VERSION"))
+        .policy(policy)
+        .revisions(&target.revisions())
+        .elicitation(person::elicitation(person::is_there(target.no_input)))
+        .sampling(person::sampling(target.sample.clone()))
+        .on_log(|_, message| note(&log_line(message)));
+    if !target.roots.is_empty() {
+        builder = builder.roots(person::roots(&target.roots).map_err(Failure::usage)?);
+    }
+    let client = match target.command.split_first() {
+        Some((program, arguments)) => {
+            let command = ChildCommand::new(program).args(arguments);
+            builder.spawn(environment(command, target)).await
+        }
+        None => {
+            let (ours, theirs) = memory(line_bytes);
+            tokio::spawn(demo::server(demo::Options::default()).serve(theirs));
+            builder.connect(ours).await
+        }
+    };
+    let client = client.map_err(|error| Failure::connecting(&error))?;
+    if let Some(level) = target.log {
+        client.set_log_level(level).await?;
+    }
+    Ok(client)
+}
+
+fn environment(command: ChildCommand, target: &Target) -> ChildCommand {
+    let command = target.env.iter().fold(command, |command, variable| match variable.split_once('=') {
+        Some((name, value)) => command.env(name, value),
+        None => command.inherit_env(variable),
+    });
+    if target.verbose {
+        command.stderr(Stderr::Lines(Arc::new(|line| note(&safe_line(line)))))
+    } else {
+        command
+    }
+}
+
+fn log_line(message: &LoggingMessageParams) -> String {
+    let data = match message.data.as_str() {
+        Some(text) => safe_line(text),
+        None => safe_line(&message.data.to_string()),
+    };
+    let logger = message.logger.as_deref().map(|name| format!(" {}", safe_line(name)));
+    format!("[{}]{} {data}", message.level.as_str(), logger.unwrap_or_default())
+}

@@ -1,0 +1,175 @@
+//! What can be said on the command line.
+//!
+//! `--` always ends our options; what follows is the server's command.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use contexture::model::LoggingLevel;
+use contexture::revision::Revision;
+
+/// The Model Context Protocol, whole: any client, any server, any era.
+///
+/// Without a verb, shows what the protocol does.
+#[derive(Debug, Parser)]
+#[command(name = "contexture", version, after_help = EXIT_CODES)]
+pub(crate) struct Command {
+    #[command(subcommand)]
+    pub(crate) verb: Option<Verb>,
+}
+
+const EXIT_CODES: &str = "\
+Servers are started with `-- COMMAND ARGS…`; without one, verbs talk to the built-in demo.
+Exit codes: 0 ok, 1 usage, 3 authorization, 4 unreachable, 5 the tool failed.";
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Verb {
+    /// Serves the demo over standard input and output.
+    Demo {
+        /// Entries on one page of a list.
+        #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+        page_size: Option<u32>,
+    },
+    /// The tools of a server.
+    #[command(subcommand)]
+    Tools(Listing),
+    /// The resources and resource templates of a server.
+    #[command(subcommand)]
+    Resources(Listing),
+    /// The prompts of a server.
+    #[command(subcommand)]
+    Prompts(Listing),
+    /// Calls a tool.
+    Call {
+        /// Which tool.
+        tool: String,
+        /// Arguments: `name=text`, read as the tool's schema says, or `name:=json`.
+        #[arg(value_name = "NAME=VALUE")]
+        arguments: Vec<String>,
+        /// All arguments as a JSON object; `-` reads it from standard input.
+        #[arg(long, value_name = "OBJECT")]
+        json: Option<String>,
+        #[command(flatten)]
+        target: Target,
+    },
+    /// Reads a resource.
+    Read {
+        /// Which resource.
+        uri: String,
+        #[command(flatten)]
+        target: Target,
+    },
+    /// Fills in a prompt.
+    Prompt {
+        /// Which prompt.
+        name: String,
+        /// Arguments: `name=text`.
+        #[arg(value_name = "NAME=TEXT")]
+        arguments: Vec<String>,
+        #[command(flatten)]
+        target: Target,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Listing {
+    /// Lists them all.
+    List(Target),
+}
+
+impl Listing {
+    pub(crate) fn target(&self) -> &Target {
+        let Self::List(target) = self;
+        target
+    }
+}
+
+/// Which server, and how to talk to it.
+#[derive(Debug, Args)]
+pub(crate) struct Target {
+    /// How to print results, and errors.
+    #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
+    pub(crate) format: Format,
+    /// Speaks only this revision.
+    #[arg(long, value_name = "DATE", value_parser = revision, conflicts_with = "era")]
+    pub(crate) revision: Option<Revision>,
+    /// Speaks only revisions of this era.
+    #[arg(long, value_enum, default_value_t, value_name = "ERA")]
+    pub(crate) era: Era,
+    /// A directory that the server may know of; can be repeated.
+    #[arg(long = "root", value_name = "DIR")]
+    pub(crate) roots: Vec<PathBuf>,
+    /// Answers the server's questions to the model with this text.
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) sample: Option<String>,
+    /// Declines the server's questions to the person.
+    #[arg(long)]
+    pub(crate) no_input: bool,
+    /// Prints text and bytes of the server exactly as they are.
+    #[arg(long)]
+    pub(crate) raw: bool,
+    /// Log messages of the server from this level on.
+    #[arg(long, value_name = "LEVEL", value_parser = level)]
+    pub(crate) log: Option<LoggingLevel>,
+    /// Shows what the server writes to standard error.
+    #[arg(long, short)]
+    pub(crate) verbose: bool,
+    /// How long the server may be silent.
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    pub(crate) timeout: Option<Duration>,
+    /// A variable for the server's environment: with its value, or from ours; can be repeated.
+    #[arg(long, value_name = "NAME[=VALUE]")]
+    pub(crate) env: Vec<String>,
+    /// The server's command and its arguments.
+    #[arg(last = true, value_name = "COMMAND")]
+    pub(crate) command: Vec<OsString>,
+}
+
+impl Target {
+    /// The revisions to try.
+    pub(crate) fn revisions(&self) -> Vec<Revision> {
+        match (self.revision, self.era) {
+            (Some(revision), _) => vec![revision],
+            (None, Era::Auto) => Revision::ALL.to_vec(),
+            (None, Era::Legacy) => Revision::LEGACY.to_vec(),
+            (None, Era::Modern) => Revision::MODERN.to_vec(),
+        }
+    }
+}
+
+/// How results are printed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    /// For people.
+    #[default]
+    Text,
+    /// For programs.
+    Json,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Era {
+    /// Finds out.
+    #[default]
+    Auto,
+    /// 2024-11-05 to 2025-11-25.
+    Legacy,
+    /// From 2026-07-28.
+    Modern,
+}
+
+fn revision(date: &str) -> Result<Revision, String> {
+    Revision::parse(date).ok_or_else(|| format!("one of {}", Revision::ALL.map(Revision::as_str).join(", ")))
+}
+
+fn level(name: &str) -> Result<LoggingLevel, String> {
+    let known = LoggingLevel::ALL.into_iter().find(|level| level.as_str() == name);
+    known.ok_or_else(|| format!("one of {}", LoggingLevel::ALL.map(LoggingLevel::as_str).join(", ")))
+}
+
+fn seconds(text: &str) -> Result<Duration, String> {
+    let seconds: f64 = text.parse().map_err(|_| "a number of seconds".to_owned())?;
+    Duration::try_from_secs_f64(seconds).map_err(|error| error.to_string())
+}

@@ -1,0 +1,4 @@
+//! stub
+pub(crate) fn tell() -> std::process::ExitCode {
+    std::process::ExitCode::SUCCESS
+}

@@ -1,0 +1,37 @@
+//! Colours, for those who can see them.
+
+use std::io::IsTerminal;
+
+/// Whether and how text is set off.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Style {
+    colours: bool,
+}
+
+impl Style {
+    /// For standard output: colours on a terminal, unless `NO_COLOR` is set.
+    pub(crate) fn of_stdout() -> Self {
+        let refused = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+        let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
+        Self { colours: std::io::stdout().is_terminal() && !refused && !dumb }
+    }
+
+    /// What matters.
+    pub(crate) fn bold(self, text: &str) -> String {
+        self.paint("1", text)
+    }
+
+    /// What can be skipped.
+    pub(crate) fn dim(self, text: &str) -> String {
+        self.paint("2", text)
+    }
+
+    /// What came out.
+    pub(crate) fn green(self, text: &str) -> String {
+        self.paint("32", text)
+    }
+
+    fn paint(self, code: &str, text: &str) -> String {
+        if self.colours { format!("\u{1b}[{code}m{text}\u{1b}[0m") } else { text.to_owned() }
+    }
+}

@@ -1,0 +1,120 @@
+//! The verbs on servers: connect, do one thing, print it, leave.
+//!
+//! A verb never leaves a process behind: not after an error, and not after Ctrl-C.
+
+mod call;
+mod list;
+mod prompt;
+mod read;
+mod show;
+
+use std::process::ExitCode;
+
+use contexture::Client;
+use serde::Serialize;
+
+use crate::connect::connect;
+use crate::exit::Failure;
+use crate::options::{Format, Target, Verb};
+use crate::terminal::text::safe_json;
+use crate::terminal::{self};
+
+/// Does what a verb on a server says.
+pub(crate) fn run(verb: &Verb) -> ExitCode {
+    match verb {
+        Verb::Tools(listing) => on(listing.target(), |client| list::tools(client, listing.target())),
+        Verb::Resources(listing) => on(listing.target(), |client| list::resources(client, listing.target())),
+        Verb::Prompts(listing) => on(listing.target(), |client| list::prompts(client, listing.target())),
+        Verb::Call { tool, arguments, json, target } => {
+            on(target, |client| call::call(client, tool, arguments, json.as_deref(), target))
+        }
+        Verb::Read { uri, target } => on(target, |client| read::read(client, uri, target)),
+        Verb::Prompt { name, arguments, target } => {
+            on(target, |client| prompt::prompt(client, name, arguments, target))
+        }
+        Verb::Demo { .. } => ExitCode::SUCCESS,
+    }
+}
+
+/// Connects, runs, disconnects.
+fn on<F>(target: &Target, verb: impl FnOnce(Client) -> F) -> ExitCode
+where
+    F: Future<Output = Result<(), Failure>>,
+{
+    match alone(session(target, verb)) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => failure.report(target.format),
+    }
+}
+
+/// Runs on a runtime of its own, which is gone afterwards and takes all children with it.
+pub(crate) fn alone<T>(work: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| Failure::usage(format!("no runtime: {error}")))?;
+    let outcome = runtime.block_on(work);
+    // A thread that still waits for the keyboard is no reason to stay.
+    runtime.shutdown_background();
+    outcome
+}
+
+async fn session<F>(target: &Target, verb: impl FnOnce(Client) -> F) -> Result<(), Failure>
+where
+    F: Future<Output = Result<(), Failure>>,
+{
+    let client = tokio::select! {
+        biased;
+        () = interrupted() => return Err(Failure::interrupted()),
+        client = connect(target) => client?,
+    };
+    let outcome = tokio::select! {
+        biased;
+        () = interrupted() => Err(Failure::interrupted()),
+        outcome = verb(client.clone()) => outcome,
+    };
+    // The server is given time to leave; a second Ctrl-C ends that, too.
+    tokio::select! {
+        biased;
+        () = interrupted() => {}
+        () = client.close() => {}
+    }
+    outcome
+}
+
+/// Ready when the person or the system wants this program to end.
+pub(crate) async fn interrupted() {
+    #[cfg(unix)]
+    {
+        use tokio::signal::unix::{SignalKind, signal};
+        let signals = (signal(SignalKind::terminate()), signal(SignalKind::hangup()));
+        if let (Ok(mut terminate), Ok(mut hangup)) = signals {
+            tokio::select! {
+                _ = terminate.recv() => return,
+                _ = hangup.recv() => return,
+                done = tokio::signal::ctrl_c() => if done.is_ok() { return },
+            }
+        }
+    }
+    #[cfg(not(unix))]
+    if tokio::signal::ctrl_c().await.is_ok() {
+        return;
+    }
+    std::future::pending().await
+}
+
+/// Prints a result as the person wants it.
+fn print(format: Format, result: &impl Serialize, text: impl FnOnce() -> String) -> Result<(), Failure> {
+    let mut out = match format {
+        Format::Text => text(),
+        Format::Json => {
+            let json = serde_json::to_string(result).map_err(|error| Failure::usage(error.to_string()))?;
+            safe_json(&json)
+        }
+    };
+    if !out.is_empty() && !out.ends_with('\n') {
+        out.push('\n');
+    }
+    terminal::print(out.as_bytes())?;
+    Ok(())
+}

@@ -1,0 +1,29 @@
+//! Bad input, from outside: the built demo server and our client, over real pipes, against the rows of the
+//! adversarial catalogue that apply without HTTP. `security/README.md` says which test holds which row.
+//!
+//! Nothing here looks inside: a row is bytes and what may be seen of their effect. Waiting is always for
+//! something that must come; limits on waiting are only nets under tests that would otherwise hang.
+
+#[path = "security/child.rs"]
+mod child;
+#[path = "security/stage.rs"]
+mod stage;
+
+#[path = "security/batches.rs"]
+mod batches;
+#[path = "security/bounds.rs"]
+mod bounds;
+#[path = "security/envelope.rs"]
+mod envelope;
+#[path = "security/features.rs"]
+mod features;
+#[path = "security/framing.rs"]
+mod framing;
+#[path = "security/lifecycle.rs"]
+mod lifecycle;
+#[path = "security/memory.rs"]
+mod memory;
+#[path = "security/pairing.rs"]
+mod pairing;
+#[path = "security/process.rs"]
+mod process;

@@ -1,0 +1,189 @@
+//! Setting up a client.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::approval::{Approval, ToolCall};
+use super::call::ToolReply;
+use super::config::Config;
+use super::establish::Source;
+use super::keep_alive::KeepAlive;
+use super::responders::{Elicitation, Roots, Sampling};
+use super::session::ServerIdentity;
+use super::{Client, KnownEra};
+use crate::model::{Implementation, LoggingMessageParams, Method};
+use crate::revision::Revision;
+use crate::transport::{ChildCommand, Transport};
+use crate::{Policy, Result};
+
+/// A client in the making.
+#[derive(Debug, Clone, Default)]
+pub struct Builder {
+    config: Config,
+}
+
+impl Builder {
+    /// Name and version of this application, as servers see them.
+    #[must_use]
+    pub fn name(mut self, name: impl Into<String>, version: impl Into<String>) -> Self {
+        self.config.info = Implementation::new(name, version);
+        self
+    }
+
+    /// All that servers are told about this application.
+    #[must_use]
+    pub fn info(mut self, info: Implementation) -> Self {
+        self.config.info = info;
+        self
+    }
+
+    /// What you call the server; responders and hooks see it.
+    #[must_use]
+    pub fn server_name(mut self, name: impl Into<String>) -> Self {
+        self.config.server_name = Some(name.into());
+        self
+    }
+
+    /// Speaks only these revisions. Without a modern one there is no probe, without a legacy one no
+    /// falling back.
+    #[must_use]
+    pub fn revisions(mut self, revisions: &[Revision]) -> Self {
+        self.config.revisions = revisions.to_vec();
+        self
+    }
+
+    /// What an earlier connection to the same server found out: saves the probe.
+    #[must_use]
+    pub fn known_era(mut self, known: KnownEra) -> Self {
+        self.config.known = Some(known.0);
+        self
+    }
+
+    /// Bounds on what the server may cost.
+    #[must_use]
+    pub fn policy(mut self, policy: Policy) -> Self {
+        self.config.policy = policy;
+        self
+    }
+
+    /// How long the probe for the modern era may take; 10 seconds by default.
+    #[must_use]
+    pub fn probe_timeout(mut self, probe: Duration) -> Self {
+        self.config.probe = probe;
+        self
+    }
+
+    /// Connecting fails if the server does not offer what this method needs.
+    #[must_use]
+    pub fn require(mut self, method: Method) -> Self {
+        self.config.required.push(method);
+        self
+    }
+
+    /// Lets the server ask for these roots.
+    #[must_use]
+    pub fn roots(mut self, roots: Roots) -> Self {
+        self.config.roots = Some(roots);
+        self
+    }
+
+    /// Lets the server ask the model.
+    #[must_use]
+    pub fn sampling(mut self, sampling: Sampling) -> Self {
+        self.config.sampling = Some(sampling);
+        self
+    }
+
+    /// Lets the server ask the person.
+    #[must_use]
+    pub fn elicitation(mut self, elicitation: Elicitation) -> Self {
+        self.config.elicitation = Some(elicitation);
+        self
+    }
+
+    /// Decides about every tool call before it is sent; a denied one never reaches the server.
+    ///
+    /// Without it every call is allowed: the code that calls is the host, and the decision is its own.
+    #[must_use]
+    pub fn approve_tools<F>(mut self, approve: impl Fn(ToolCall) -> F + Send + Sync + 'static) -> Self
+    where
+        F: Future<Output = Approval> + Send + 'static,
+    {
+        self.config.approve = Some(Arc::new(move |call| Box::pin(approve(call))));
+        self
+    }
+
+    /// Says which tools are sensitive; approval hooks see it. Without it every tool is, unless the server
+    /// is trusted and says that the tool changes nothing.
+    #[must_use]
+    pub fn sensitivity(mut self, sensitive: impl Fn(&ToolCall) -> bool + Send + Sync + 'static) -> Self {
+        self.config.sensitivity = Some(Arc::new(sensitive));
+        self
+    }
+
+    /// Looks at every result of a tool before the caller gets it, and may change or refuse it.
+    #[must_use]
+    pub fn filter_results(
+        mut self,
+        filter: impl Fn(&ToolCall, ToolReply) -> Result<ToolReply> + Send + Sync + 'static,
+    ) -> Self {
+        self.config.filter = Some(Arc::new(filter));
+        self
+    }
+
+    /// Trusts what the server says about its tools. Hints of other servers decide nothing.
+    #[must_use]
+    pub fn trust_annotations(mut self) -> Self {
+        self.config.trusted = true;
+        self
+    }
+
+    /// Sees every log message of the server.
+    #[must_use]
+    pub fn on_log(
+        mut self,
+        on_log: impl Fn(&ServerIdentity, &LoggingMessageParams) + Send + Sync + 'static,
+    ) -> Self {
+        self.config.on_log = Some(Arc::new(on_log));
+        self
+    }
+
+    /// Asks the server now and then whether it is still there.
+    #[must_use]
+    pub fn keep_alive(mut self, keep_alive: KeepAlive) -> Self {
+        self.config.keep_alive = Some(keep_alive);
+        self
+    }
+
+    /// Subscribes to changes of the server's lists as soon as it is connected. Legacy servers tell of them
+    /// anyway.
+    #[must_use]
+    pub fn watch_lists(mut self) -> Self {
+        self.config.watch_lists = true;
+        self
+    }
+
+    /// Remembers completions for so long.
+    #[must_use]
+    pub fn cache_completions(mut self, ttl: Duration) -> Self {
+        self.config.completion_ttl = ttl;
+        self
+    }
+
+    /// Connects over a transport.
+    pub async fn connect(self, transport: impl Transport) -> Result<Client> {
+        Client::establish(self.config, Source::Given(Some(Box::new(transport)))).await
+    }
+
+    /// Starts a server and connects to it.
+    pub async fn spawn(self, command: impl Into<ChildCommand>) -> Result<Client> {
+        Client::establish(self.config, Source::Child(command.into())).await
+    }
+}
+
+impl fmt::Display for KnownEra {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}

@@ -1,0 +1,380 @@
+//! One operation, with its options: awaited as it is, or started and held by a handle.
+//!
+//! A call that nobody waits for any more is cancelled at the server. It may take several exchanges, if
+//! the server asks something first; the caller sees only the result.
+
+use std::borrow::Cow;
+use std::future::IntoFuture;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures_util::future::BoxFuture;
+use serde::{Deserialize, Serialize};
+use serde_json::{Number, Value};
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+
+use super::Client;
+use super::link::Outgoing;
+use super::live::Live;
+use super::payload::Payload;
+use super::rounds::Rounds;
+use crate::engine::Patience;
+use crate::model::{MAX_TTL_MS, Meta, Method, ProgressParams, key};
+use crate::{Error, Result};
+
+mod reply;
+mod tool;
+
+pub use reply::ToolReply;
+pub(super) use tool::{ToolPart, finish as finish_tool};
+
+pub(super) type Finish<T> = Box<dyn FnOnce(&Client, &Live, &Bytes) -> Result<T> + Send>;
+
+/// An operation that is about to begin. Await it, or set options first.
+#[must_use = "nothing is sent before this is awaited or started"]
+pub struct Call<T> {
+    client: Client,
+    method: Cow<'static, str>,
+    known: Option<Method>,
+    payload: Result<Payload>,
+    options: Options,
+    tool: Option<ToolPart<T>>,
+    /// Under which key the result may be kept.
+    cache_key: Option<String>,
+    finish: Finish<T>,
+}
+
+/// How one call is made.
+pub(super) struct Options {
+    pub(super) patience: Patience,
+    pub(super) meta: Meta,
+    pub(super) on_progress: Option<Box<dyn FnMut(ProgressParams) + Send>>,
+    pub(super) misuse: Option<String>,
+    until: Option<BoxFuture<'static, ()>>,
+    /// Why the call is cancelled, once it is.
+    pub(super) cancel: Arc<watch::Sender<Option<String>>>,
+}
+
+impl Options {
+    pub(super) fn new(patience: Patience) -> Self {
+        Self {
+            patience,
+            meta: Meta::new(),
+            on_progress: None,
+            misuse: None,
+            until: None,
+            cancel: Arc::new(watch::Sender::new(None)),
+        }
+    }
+}
+
+/// Waits for something that is not on the wire.
+async fn unless_cancelled<O>(
+    cancel: &watch::Sender<Option<String>>,
+    work: impl Future<Output = O>,
+) -> Result<O> {
+    let mut cancelled = cancel.subscribe();
+    tokio::select! {
+        biased;
+        _ = cancelled.wait_for(Option::is_some) => Err(Error::Cancelled),
+        output = work => Ok(output),
+    }
+}
+
+impl<T: Send + 'static> Call<T> {
+    pub(super) fn new(
+        client: &Client,
+        method: Method,
+        payload: Result<Payload>,
+        finish: impl FnOnce(&Client, &Live, &Bytes) -> Result<T> + Send + 'static,
+    ) -> Self {
+        Self {
+            client: client.clone(),
+            method: Cow::Borrowed(method.as_str()),
+            known: Some(method),
+            payload,
+            options: Options::new(client.policy().patience),
+            tool: None,
+            cache_key: None,
+            finish: Box::new(finish),
+        }
+    }
+
+    /// A request that this library need not know.
+    pub(super) fn custom(
+        client: &Client,
+        method: String,
+        params: Result<(Payload, Meta)>,
+        finish: impl FnOnce(&Client, &Live, &Bytes) -> Result<T> + Send + 'static,
+    ) -> Self {
+        let known = Method::parse(&method);
+        let mut options = Options::new(client.policy().patience);
+        let payload = params.map(|(payload, meta)| {
+            options.meta = meta;
+            payload
+        });
+        let (client, method) = (client.clone(), Cow::Owned(method));
+        Self {
+            client,
+            method,
+            known,
+            payload,
+            options,
+            tool: None,
+            cache_key: None,
+            finish: Box::new(finish),
+        }
+    }
+
+    pub(super) fn for_tool(mut self, tool: ToolPart<T>) -> Self {
+        self.tool = Some(tool);
+        self
+    }
+
+    /// The result may be kept, and a kept one used.
+    pub(super) fn cached(mut self, key: String) -> Self {
+        self.cache_key = Some(key);
+        self
+    }
+
+    /// How long the server may be silent. Progress starts the time anew.
+    pub fn timeout(mut self, idle: Duration) -> Self {
+        self.options.patience.idle = idle;
+        self
+    }
+
+    /// How long it may take altogether, whatever progress is reported.
+    pub fn max_time(mut self, total: Duration) -> Self {
+        self.options.patience.total = total;
+        self
+    }
+
+    /// Progress does not extend the timeout.
+    pub fn fixed_timeout(mut self) -> Self {
+        self.options.patience.renewed_by_progress = false;
+        self
+    }
+
+    /// Asks for progress, and is called with it, in order.
+    pub fn on_progress(mut self, on_progress: impl FnMut(ProgressParams) + Send + 'static) -> Self {
+        self.options.on_progress = Some(Box::new(on_progress));
+        self
+    }
+
+    /// Adds metadata under a key of yours.
+    pub fn meta(mut self, key: impl Into<String>, value: impl Into<Value>) -> Self {
+        if let Err(error) = self.options.meta.insert_custom(key, value) {
+            self.options.misuse = Some(error.to_string());
+        }
+        self
+    }
+
+    /// Passes on the trace that this call is part of, as W3C Trace Context has it.
+    pub fn trace(mut self, traceparent: impl Serialize, tracestate: Option<&str>) -> Self {
+        self.options.meta.set(key::TRACEPARENT, traceparent);
+        if let Some(tracestate) = tracestate {
+            self.options.meta.set(key::TRACESTATE, tracestate);
+        }
+        self
+    }
+
+    /// Cancels the call when this future is ready: the wait of a cancellation token, for example.
+    pub fn cancelled_by(mut self, cancelled: impl Future<Output = ()> + Send + 'static) -> Self {
+        self.options.until = Some(Box::pin(cancelled));
+        self
+    }
+
+    /// Begins, and returns a handle. Dropping the handle cancels the call.
+    pub fn start(self) -> CallHandle<T> {
+        let cancel = Arc::clone(&self.options.cancel);
+        CallHandle { task: tokio::spawn(self.into_future()), cancel }
+    }
+
+    async fn run(self) -> Result<T> {
+        let Self { client, method, known, payload, mut options, tool, cache_key, finish } = self;
+        let payload = payload?;
+        if let Some(misuse) = options.misuse.take() {
+            return Err(Error::Misuse(misuse));
+        }
+        let live = client.live();
+        if let Some(method) = known {
+            live.session()?.knows(method)?;
+            live.session()?.permits(method)?;
+        }
+        let exchange =
+            Exchanges { client: &client, live: &live, method, known, payload, options: &mut options };
+        match (tool, known, cache_key) {
+            (Some(tool), ..) => tool.run(&client, &live, exchange, finish).await,
+            (None, Some(method), Some(key)) => {
+                let result = exchange.run_cached(method, key).await?;
+                finish(&client, &live, &result)
+            }
+            _ => {
+                let (result, _) = exchange.run().await?;
+                finish(&client, &live, &result)
+            }
+        }
+    }
+}
+
+impl<T: Send + 'static> IntoFuture for Call<T> {
+    type Output = Result<T>;
+    type IntoFuture = BoxFuture<'static, Result<T>>;
+
+    fn into_future(mut self) -> Self::IntoFuture {
+        let until = self.options.until.take();
+        let cancel = Arc::clone(&self.options.cancel);
+        let run = self.run();
+        Box::pin(async move {
+            tokio::pin!(run);
+            let until = async move {
+                match until {
+                    Some(until) => until.await,
+                    None => std::future::pending().await,
+                }
+            };
+            tokio::select! {
+                biased;
+                result = &mut run => return result,
+                () = until => cancel.send_replace(Some(String::new())),
+            };
+            // The run sees it, tells the server and ends.
+            run.await
+        })
+    }
+}
+
+/// The exchanges of one call.
+pub(super) struct Exchanges<'a> {
+    client: &'a Client,
+    live: &'a Live,
+    method: Cow<'static, str>,
+    known: Option<Method>,
+    payload: Payload,
+    options: &'a mut Options,
+}
+
+impl Exchanges<'_> {
+    /// A kept result, or else a new one, which is kept for as long as the server permits.
+    async fn run_cached(self, method: Method, key: String) -> Result<Bytes> {
+        let hub = self.client.hub();
+        if let Some(result) = hub.cache.get(method, &key) {
+            return Ok(result);
+        }
+        let asked = hub.cache.generation(method);
+        let has_hints = self.live.session()?.rules.has_cache_hints;
+        let (result, plain) = self.run().await?;
+        let ttl = match method {
+            Method::CompletionComplete => hub.config.completion_ttl,
+            _ if has_hints => lifetime(&result),
+            _ => Duration::ZERO,
+        };
+        if plain {
+            hub.cache.keep(method, key, result.clone(), ttl, asked);
+        }
+        Ok(result)
+    }
+
+    /// Until there is a result. Says whether it came without an input round.
+    pub(super) async fn run(mut self) -> Result<(Bytes, bool)> {
+        let session = self.live.session()?;
+        let mut rounds = Rounds::new(session, &self.client.hub().config, self.known);
+        let mut payload = self.payload.clone();
+        loop {
+            let result = self.once(&payload).await?;
+            let Some(asked) = rounds.read(&result)? else { return Ok((result, rounds.is_first())) };
+            let cancel = Arc::clone(&self.options.cancel);
+            let answers = unless_cancelled(&cancel, asked.answer(rounds.config(), session)).await??;
+            payload = answers.into_payload(&self.payload);
+        }
+    }
+
+    async fn once(&mut self, payload: &Payload) -> Result<Bytes> {
+        let session = self.live.session()?;
+        let mut waiting = self.live.link.open(Outgoing {
+            method: self.method.clone(),
+            payload,
+            meta: session.request_meta(self.client.hub().log_level(), &self.options.meta),
+            patience: self.options.patience,
+            wants_progress: self.options.on_progress.is_some(),
+            cancellable: true,
+            acknowledged: None,
+        })?;
+        let mut cancelled = self.options.cancel.subscribe();
+        let on_progress = &mut self.options.on_progress;
+        let reason = tokio::select! {
+            biased;
+            reason = cancelled.wait_for(Option::is_some) => reason.ok().and_then(|reason| reason.clone()),
+            result = waiting.result(|progress| if let Some(call) = on_progress { call(progress) }) => return result,
+        };
+        waiting.reason = reason.filter(|reason| !reason.is_empty());
+        Err(Error::Cancelled)
+    }
+}
+
+/// How long the server says that a result may be kept.
+fn lifetime(result: &Bytes) -> Duration {
+    #[derive(Deserialize)]
+    struct Hint {
+        #[serde(rename = "ttlMs")]
+        ttl_ms: Option<Number>,
+    }
+    let hint = serde_json::from_slice::<Hint>(result).ok().and_then(|hint| hint.ttl_ms);
+    // The cast saturates: negative numbers become 0.
+    let ttl = hint.and_then(|ttl| ttl.as_f64()).unwrap_or(0.0) as u64;
+    Duration::from_millis(ttl.min(MAX_TTL_MS))
+}
+
+/// A call that has begun. Await it for the result; dropping it cancels the call.
+#[derive(Debug)]
+pub struct CallHandle<T> {
+    task: JoinHandle<Result<T>>,
+    cancel: Arc<watch::Sender<Option<String>>>,
+}
+
+impl<T> CallHandle<T> {
+    /// Cancels the call; the reason reaches the server, unless it is empty. Without effect if the call is
+    /// over.
+    pub fn cancel(&self, reason: impl Into<String>) {
+        self.cancel.send_if_modified(|cancel| {
+            let first = cancel.is_none();
+            if first {
+                *cancel = Some(reason.into());
+            }
+            first
+        });
+    }
+
+    /// Ready when someone asks for the call to be cancelled.
+    pub async fn cancel_requested(&self) {
+        // The sender lives as long as this handle.
+        let _ = self.cancel.subscribe().wait_for(Option::is_some).await;
+    }
+
+    /// Whether someone asked for the call to be cancelled.
+    pub fn is_cancel_requested(&self) -> bool {
+        self.cancel.borrow().is_some()
+    }
+}
+
+impl<T> Future for CallHandle<T> {
+    type Output = Result<T>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Result<T>> {
+        Pin::new(&mut self.task).poll(cx).map(|joined| match joined {
+            Ok(result) => result,
+            Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
+            Err(_) => Err(Error::Cancelled),
+        })
+    }
+}
+
+impl<T> Drop for CallHandle<T> {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}

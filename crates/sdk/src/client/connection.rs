@@ -1,0 +1,290 @@
+//! The task that owns a connection: reads, answers, sends, and watches the clock.
+//!
+//! Nothing that a server sends ends this process or makes anything grow without bound: lines that are
+//! not messages are skipped up to a budget, questions are limited in number, and reading stops while the
+//! server does not read what we send.
+
+use std::collections::{HashMap, VecDeque};
+use std::future::poll_fn;
+use std::io;
+use std::sync::Arc;
+use std::task::Poll;
+
+use serde_json::value::RawValue;
+use tokio::sync::{mpsc, watch};
+use tokio::task::JoinSet;
+
+use super::events::Event;
+use super::hub::Hub;
+use super::link::{End, Link, Out};
+use crate::engine::{Allowance, InFlight};
+use crate::json_rpc::{Decoder, RequestId, notification_line};
+use crate::model::{CancelledParams, ErrorObject, Method};
+use crate::transport::{ChildExit, Incoming, Transport};
+
+/// How much of the queue is taken before the transport has its turn.
+const AT_ONCE: usize = 64;
+
+pub(super) type Answer = Result<Box<RawValue>, ErrorObject>;
+pub(super) type Answered = Result<(tokio::task::Id, Answer), tokio::task::JoinError>;
+
+/// A connection at work.
+pub(super) struct Connection {
+    transport: Box<dyn Transport>,
+    exit: Option<ChildExit>,
+    pub(super) hub: Arc<Hub>,
+    pub(super) link: Arc<Link>,
+    queue: mpsc::UnboundedReceiver<Out>,
+    /// Requests that wait until the server reads again.
+    outbox: VecDeque<(i64, Vec<u8>)>,
+    pub(super) decoder: Decoder,
+    /// Requests of the server that are being answered.
+    pub(super) in_flight: InFlight<tokio::task::AbortHandle>,
+    pub(super) answers: JoinSet<Answer>,
+    pub(super) asked: HashMap<tokio::task::Id, RequestId>,
+    pub(super) garbage: usize,
+    pub(super) begun: bool,
+    /// The server reads no more; it may still have something to say.
+    deaf: bool,
+    pub(super) allowance: Allowance,
+    roots: Option<watch::Receiver<u64>>,
+}
+
+/// What woke the task up.
+enum Wake {
+    Transport(io::Result<Incoming>),
+    NotSent(io::Error),
+    Sent,
+    Queue(Option<Out>),
+    Answered(Option<Answered>),
+    Clock,
+    Roots,
+}
+
+impl Connection {
+    /// Starts the task.
+    pub(super) fn start(transport: Box<dyn Transport>, exit: Option<ChildExit>, hub: &Arc<Hub>) -> Arc<Link> {
+        let policy = &hub.config.policy;
+        let (link, queue) = Link::new(policy.pending);
+        let connection = Self {
+            transport,
+            exit,
+            hub: Arc::clone(hub),
+            link: Arc::clone(&link),
+            queue,
+            outbox: VecDeque::new(),
+            decoder: Decoder::new(policy.limits),
+            in_flight: InFlight::new(policy.in_flight),
+            answers: JoinSet::new(),
+            asked: HashMap::new(),
+            garbage: 0,
+            begun: false,
+            deaf: false,
+            allowance: Allowance::new(policy.notifications_per_second),
+            roots: hub.config.roots.as_ref().map(super::Roots::changes),
+        };
+        tokio::spawn(connection.run());
+        link
+    }
+
+    async fn run(mut self) {
+        let _over = Over(Arc::clone(&self.link));
+        let (end, local) = loop {
+            let woken = self.wake().await;
+            match self.handle(woken) {
+                None => {}
+                Some(Stop::Local) => break (End::Closed("closed by this client".into()), true),
+                Some(Stop::Ended) => break (how_it_ended(self.exit.clone()).await, false),
+                Some(Stop::Failed(end)) => break (end, false),
+            }
+        };
+        self.finish(end, local).await;
+    }
+
+    /// Fails what waits, then closes the transport; of a process, waits until it is gone.
+    async fn finish(mut self, end: End, local: bool) {
+        let open = self.link.end(&end);
+        if local && !self.deaf {
+            // A server that finishes its work before it leaves need not finish what nobody waits for.
+            for id in open {
+                self.withdraw(id, Some("the client closes the connection".into()));
+            }
+        }
+        self.answers.abort_all();
+        tracing::debug!(reason = end.text(), "connection over");
+        self.hub.emit(Event::Closed(end.text().to_owned()));
+        let grace = self.hub.config.policy.child_exit;
+        let transport = &mut self.transport;
+        let closing = tokio::time::timeout(grace, poll_fn(|cx| transport.poll_close(cx)));
+        let closed = matches!(closing.await, Ok(Ok(())));
+        if let Some(exit) = self.exit.take() {
+            if closed && local {
+                // It may still have something to say, and must not be killed by a closed pipe.
+                let rest = poll_fn(|cx| {
+                    loop {
+                        match self.transport.poll_receive(cx) {
+                            Poll::Ready(Ok(Incoming::End) | Err(_)) => return Poll::Ready(()),
+                            Poll::Ready(Ok(_)) => {}
+                            Poll::Pending => return Poll::Pending,
+                        }
+                    }
+                });
+                tokio::select! { () = rest => {}, () = exit.gone() => {} }
+            }
+            drop(self.transport);
+            exit.gone().await;
+        }
+    }
+
+    async fn wake(&mut self) -> Wake {
+        self.fill_transport();
+        let limit = self.hub.config.policy.unsent_bytes;
+        let deadline = self.link.next_deadline().map(|deadline| self.link.instant(deadline));
+        let transport = &mut self.transport;
+        let (waits, deaf) = (!self.outbox.is_empty(), self.deaf);
+        let moved = poll_fn(|cx| {
+            if transport.unsent() > 0 && !deaf {
+                match transport.poll_flush(cx) {
+                    Poll::Ready(Err(error)) => return Poll::Ready(Wake::NotSent(error)),
+                    Poll::Ready(Ok(())) if waits => return Poll::Ready(Wake::Sent),
+                    _ => {}
+                }
+            }
+            if transport.unsent() > limit && !deaf {
+                return Poll::Pending;
+            }
+            transport.poll_receive(cx).map(Wake::Transport)
+        });
+        let roots = &mut self.roots;
+        tokio::select! {
+            wake = moved => wake,
+            out = self.queue.recv() => Wake::Queue(out),
+            answered = self.answers.join_next_with_id(), if !self.answers.is_empty() => Wake::Answered(answered),
+            () = sleep_until(deadline) => Wake::Clock,
+            () = changed(roots) => Wake::Roots,
+        }
+    }
+
+    fn fill_transport(&mut self) {
+        let limit = self.hub.config.policy.unsent_bytes;
+        while self.transport.unsent() <= limit && !self.deaf {
+            let Some((_, mut line)) = self.outbox.pop_front() else { break };
+            self.transport.send(&mut line);
+        }
+    }
+
+    fn handle(&mut self, wake: Wake) -> Option<Stop> {
+        match wake {
+            Wake::Transport(Ok(Incoming::Message(line))) => return self.receive(line),
+            Wake::Transport(Ok(Incoming::End)) => return Some(Stop::Ended),
+            Wake::Transport(Ok(_)) => return self.garbage("a line over the limit"),
+            // A broken pipe is the other end of an exit; what was said before it still arrives.
+            Wake::NotSent(error) if error.kind() == io::ErrorKind::BrokenPipe => self.deaf = true,
+            Wake::NotSent(error) => return Some(Stop::Failed(End::Closed(error.to_string()))),
+            Wake::Transport(Err(error)) => return Some(Stop::Failed(End::Closed(error.to_string()))),
+            Wake::Queue(out) => return self.queued(out),
+            Wake::Answered(answered) => self.answered(answered),
+            Wake::Clock => self.expire(),
+            Wake::Roots => self.roots_changed(),
+            Wake::Sent => {}
+        }
+        None
+    }
+
+    /// Takes what is queued, so that it leaves in one piece.
+    fn queued(&mut self, first: Option<Out>) -> Option<Stop> {
+        let mut next = first;
+        for turn in 1.. {
+            match next {
+                Some(Out::Request { id, line }) => self.outbox.push_back((id, line)),
+                Some(Out::Line(mut line)) => self.transport.send(&mut line),
+                Some(Out::Withdraw { id, reason }) => self.withdraw(id, reason),
+                Some(Out::Close) | None => return Some(Stop::Local),
+            }
+            // What does not fit into this turn stays in the queue.
+            if turn == AT_ONCE || self.queue.is_empty() {
+                break;
+            }
+            next = self.queue.try_recv().ok();
+        }
+        None
+    }
+
+    /// A request that has not left yet is taken back; of any other, the server is told.
+    fn withdraw(&mut self, id: i64, reason: Option<String>) {
+        if let Some(at) = self.outbox.iter().position(|(waiting, _)| *waiting == id) {
+            self.outbox.remove(at);
+            return;
+        }
+        let params = CancelledParams { reason, ..CancelledParams::new(id) };
+        self.notify(Method::Cancelled, Some(&params));
+    }
+
+    fn expire(&mut self) {
+        while let Some(expired) = self.link.expire() {
+            if let Some(id) = expired {
+                self.withdraw(id, Some("no answer in time".into()));
+            }
+        }
+    }
+
+    fn roots_changed(&mut self) {
+        let session = self.link.session.get();
+        if session.is_some_and(|session| session.rules.has_roots_list_changed) {
+            self.notify::<()>(Method::RootsListChanged, None);
+        }
+    }
+
+    fn notify<P: serde::Serialize>(&mut self, method: Method, params: Option<&P>) {
+        let mut line = Vec::new();
+        notification_line(method.as_str(), params, &mut line);
+        self.send(line);
+    }
+
+    pub(super) fn send(&mut self, mut line: Vec<u8>) {
+        line.push(b'\n');
+        self.transport.send(&mut line);
+    }
+}
+
+async fn how_it_ended(exit: Option<ChildExit>) -> End {
+    End::Closed(match exit {
+        Some(exit) => exit.describe().await,
+        None => "the server closed the connection".to_owned(),
+    })
+}
+
+/// However the task ends, nobody waits for it any longer.
+struct Over(Arc<Link>);
+
+impl Drop for Over {
+    fn drop(&mut self) {
+        self.0.end(&End::Closed("the runtime of the connection is gone".into()));
+        self.0.over.send_replace(true);
+    }
+}
+
+/// Why a connection stops.
+pub(super) enum Stop {
+    /// We want to.
+    Local,
+    /// The server has finished.
+    Ended,
+    Failed(End),
+}
+
+async fn sleep_until(deadline: Option<tokio::time::Instant>) {
+    match deadline {
+        Some(deadline) => tokio::time::sleep_until(deadline).await,
+        None => std::future::pending().await,
+    }
+}
+
+async fn changed(roots: &mut Option<watch::Receiver<u64>>) {
+    if let Some(receiver) = roots
+        && receiver.changed().await.is_ok()
+    {
+        return;
+    }
+    std::future::pending().await
+}

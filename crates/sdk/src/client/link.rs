@@ -1,0 +1,329 @@
+//! The callers' side of one connection: the table of requests, and the queue of what is to be sent.
+//!
+//! Entering a request, settling it and withdrawing it are single steps under one lock, so that a reply,
+//! an expiry and a caller who loses interest can never all win.
+
+use std::borrow::Cow;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Duration;
+
+use bytes::Bytes;
+use tokio::sync::{mpsc, oneshot, watch};
+use tokio::time::Instant;
+
+use super::payload::Payload;
+use super::session::Session;
+use crate::engine::{Patience, Pending};
+use crate::json_rpc::{RequestId, notification_line, request_line};
+use crate::model::{Meta, ProgressParams, ProgressToken, SubscriptionFilter, key};
+use crate::{Error, Result};
+
+/// Progress that a caller has not looked at yet. More than this is dropped.
+const PROGRESS_QUEUE: usize = 64;
+
+/// What the connection is to do.
+#[derive(Debug)]
+pub(super) enum Out {
+    /// Send a request.
+    Request { id: i64, line: Vec<u8> },
+    /// Send a notification.
+    Line(Vec<u8>),
+    /// Nobody waits for this request any more.
+    Withdraw { id: i64, reason: Option<String> },
+    /// End the connection.
+    Close,
+}
+
+/// How a connection ended.
+#[derive(Debug, Clone)]
+pub(super) enum End {
+    Closed(String),
+    Misbehaved(String),
+}
+
+impl End {
+    pub(super) fn error(&self) -> Error {
+        match self {
+            Self::Closed(how) => Error::Closed(how.clone()),
+            Self::Misbehaved(how) => Error::PeerMisbehaved(how.clone()),
+        }
+    }
+
+    pub(super) fn text(&self) -> &str {
+        match self {
+            Self::Closed(how) | Self::Misbehaved(how) => how,
+        }
+    }
+}
+
+/// A request of ours.
+pub(super) struct Entry {
+    reply: oneshot::Sender<Result<Bytes>>,
+    progress: Option<Progress>,
+    acknowledged: Option<oneshot::Sender<SubscriptionFilter>>,
+    pub(super) is_listen: bool,
+    cancellable: bool,
+    opened: Duration,
+    patience: Patience,
+}
+
+struct Progress {
+    last: Option<f64>,
+    sender: mpsc::Sender<ProgressParams>,
+}
+
+/// How a request is to be made.
+pub(super) struct Outgoing<'a> {
+    pub(super) method: Cow<'static, str>,
+    pub(super) payload: &'a Payload,
+    pub(super) meta: Meta,
+    pub(super) patience: Patience,
+    pub(super) wants_progress: bool,
+    /// Whether giving it up is told to the server.
+    pub(super) cancellable: bool,
+    pub(super) acknowledged: Option<oneshot::Sender<SubscriptionFilter>>,
+}
+
+struct Table {
+    pending: Pending<Entry>,
+    end: Option<End>,
+}
+
+/// What was dropped because it made no sense.
+#[derive(Debug, Default)]
+pub(super) struct Counters {
+    pub(super) garbage: AtomicU64,
+    pub(super) unknown_responses: AtomicU64,
+    pub(super) dropped_notifications: AtomicU64,
+    pub(super) refused_requests: AtomicU64,
+}
+
+pub(super) fn count(counter: &AtomicU64) {
+    counter.fetch_add(1, Ordering::Relaxed);
+}
+
+/// One connection, as callers see it.
+pub(super) struct Link {
+    table: Mutex<Table>,
+    out: mpsc::UnboundedSender<Out>,
+    started: Instant,
+    /// Set once the era is known and the handshake is done.
+    pub(super) session: OnceLock<Session>,
+    pub(super) counters: Counters,
+    /// Becomes true when the connection and its process are gone.
+    pub(super) over: watch::Sender<bool>,
+}
+
+impl Link {
+    pub(super) fn new(limit: usize) -> (Arc<Self>, mpsc::UnboundedReceiver<Out>) {
+        let (out, queue) = mpsc::unbounded_channel();
+        let link = Self {
+            table: Mutex::new(Table { pending: Pending::new(limit), end: None }),
+            out,
+            started: Instant::now(),
+            session: OnceLock::new(),
+            counters: Counters::default(),
+            over: watch::Sender::new(false),
+        };
+        (Arc::new(link), queue)
+    }
+
+    fn table(&self) -> MutexGuard<'_, Table> {
+        self.table.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn now(&self) -> Duration {
+        self.started.elapsed()
+    }
+
+    /// The moment that lies so far after the beginning.
+    pub(super) fn instant(&self, since: Duration) -> Instant {
+        // Far enough for any connection, and near enough for any clock.
+        const FAR: Duration = Duration::from_secs(365 * 24 * 60 * 60);
+        self.started + since.min(FAR)
+    }
+
+    /// Enters a request and queues it.
+    pub(super) fn open(self: &Arc<Self>, request: Outgoing<'_>) -> Result<Waiting> {
+        let (reply, answer) = oneshot::channel();
+        let (sender, progress) = mpsc::channel(PROGRESS_QUEUE);
+        let now = self.now();
+        let entry = Entry {
+            reply,
+            progress: request.wants_progress.then_some(Progress { last: None, sender }),
+            is_listen: request.acknowledged.is_some(),
+            acknowledged: request.acknowledged,
+            cancellable: request.cancellable,
+            opened: now,
+            patience: request.patience,
+        };
+        let mut table = self.table();
+        if let Some(end) = &table.end {
+            return Err(end.error());
+        }
+        let id = table
+            .pending
+            .open(entry, request.patience, now)
+            .map_err(|full| Error::TooMuch(format!("{} requests are waiting for the server", full.limit)))?;
+        let mut meta = request.meta;
+        if request.wants_progress {
+            meta.set(key::PROGRESS_TOKEN, id);
+        }
+        let params = request.payload.params(&meta);
+        let mut line = Vec::new();
+        let params = (!params.is_empty()).then_some(&params);
+        request_line(&id.into(), &request.method, params, &mut line);
+        line.push(b'\n');
+        // The queue is read for as long as the table is open.
+        let _ = self.out.send(Out::Request { id, line });
+        drop(table);
+        Ok(Waiting { link: Arc::clone(self), id, answer, progress, reason: None })
+    }
+
+    /// Queues a notification.
+    pub(super) fn notify(&self, method: &str, payload: &Payload, meta: &Meta) {
+        let params = payload.params(meta);
+        let mut line = Vec::new();
+        notification_line(method, (!params.is_empty()).then_some(&params), &mut line);
+        line.push(b'\n');
+        let _ = self.out.send(Out::Line(line));
+    }
+
+    pub(super) fn close(&self) {
+        let _ = self.out.send(Out::Close);
+    }
+
+    /// A response has come. `false` if nobody waits for it.
+    pub(super) fn settle(&self, id: &RequestId, outcome: Result<Bytes>) -> bool {
+        let entry = self.table().pending.settle(id);
+        let Some(entry) = entry else { return false };
+        // A caller that goes away at this very moment finds nothing to withdraw.
+        let _ = entry.reply.send(outcome);
+        true
+    }
+
+    /// Whether a subscription to changes is open under this id.
+    pub(super) fn is_listening(&self, id: &RequestId) -> bool {
+        let id = id.as_i64();
+        id.is_some_and(|id| self.table().pending.get_mut(id).is_some_and(|entry| entry.is_listen))
+    }
+
+    /// The server acknowledged a subscription. `false` if there is none.
+    pub(super) fn acknowledge(&self, id: &RequestId, filter: SubscriptionFilter) -> bool {
+        let mut table = self.table();
+        let entry = id.as_i64().and_then(|id| table.pending.get_mut(id));
+        match entry.and_then(|entry| entry.acknowledged.take()) {
+            Some(acknowledged) => acknowledged.send(filter).is_ok(),
+            None => false,
+        }
+    }
+
+    /// Passes progress on to its own call. `false` if it belongs to none or does not increase.
+    pub(super) fn progress(&self, progress: ProgressParams) -> bool {
+        let now = self.now();
+        let mut table = self.table();
+        if !progress.progress.is_finite() || !grows(&mut table.pending, &progress) {
+            return false;
+        }
+        let Some(entry) = table.pending.progress(&progress.progress_token, now) else { return false };
+        let Some(wanted) = &mut entry.progress else { return false };
+        wanted.last = Some(progress.progress);
+        wanted.sender.try_send(progress).is_ok()
+    }
+
+    /// When the next request expires.
+    pub(super) fn next_deadline(&self) -> Option<Duration> {
+        self.table().pending.next_deadline()
+    }
+
+    /// Fails one request whose time is over. Inside: its id, if the server is to be told.
+    pub(super) fn expire(&self) -> Option<Option<i64>> {
+        let now = self.now();
+        let (id, entry) = self.table().pending.expire(now)?;
+        let total = entry.opened.saturating_add(entry.patience.total) <= now;
+        let waited = if total { entry.patience.total } else { entry.patience.idle };
+        let _ = entry.reply.send(Err(Error::Timeout(waited)));
+        Some(entry.cancellable.then_some(id))
+    }
+
+    /// Fails everything: the connection is over. Returns the requests that the server could be told about.
+    pub(super) fn end(&self, end: &End) -> Vec<i64> {
+        let mut table = self.table();
+        if table.end.is_none() {
+            table.end = Some(end.clone());
+        }
+        let entries = table.pending.drain();
+        drop(table);
+        let mut open = Vec::new();
+        for (id, entry) in entries {
+            if entry.cancellable {
+                open.push(id);
+            }
+            let _ = entry.reply.send(Err(end.error()));
+        }
+        open.sort_unstable();
+        open
+    }
+
+    /// How it ended, if it has.
+    pub(super) fn ended(&self) -> Option<End> {
+        self.table().end.clone()
+    }
+
+    /// How many requests wait for an answer.
+    pub(super) fn waiting(&self) -> usize {
+        self.table().pending.len()
+    }
+}
+
+fn grows(pending: &mut Pending<Entry>, progress: &ProgressParams) -> bool {
+    let ProgressToken::Integer(id) = progress.progress_token else { return false };
+    let last = pending.get_mut(id).and_then(|entry| entry.progress.as_ref()).and_then(|wanted| wanted.last);
+    last.is_none_or(|last| progress.progress > last)
+}
+
+/// A request that waits for its answer. Dropping it withdraws the request.
+pub(super) struct Waiting {
+    link: Arc<Link>,
+    pub(super) id: i64,
+    answer: oneshot::Receiver<Result<Bytes>>,
+    progress: mpsc::Receiver<ProgressParams>,
+    /// What the server is told if the request is withdrawn.
+    pub(super) reason: Option<String>,
+}
+
+impl Waiting {
+    /// The text of the result.
+    pub(super) async fn result(&mut self, mut on_progress: impl FnMut(ProgressParams)) -> Result<Bytes> {
+        loop {
+            tokio::select! {
+                biased;
+                Some(progress) = self.progress.recv() => on_progress(progress),
+                answer = &mut self.answer => {
+                    while let Ok(progress) = self.progress.try_recv() {
+                        on_progress(progress);
+                    }
+                    return answer.unwrap_or_else(|_| Err(self.lost()));
+                }
+            }
+        }
+    }
+
+    /// The connection's task is gone with its runtime.
+    fn lost(&self) -> Error {
+        match self.link.ended() {
+            Some(end) => end.error(),
+            None => Error::Closed("the runtime of the connection is gone".into()),
+        }
+    }
+}
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        let entry = self.link.table().pending.settle(&self.id.into());
+        if entry.is_some_and(|entry| entry.cancellable) {
+            let _ = self.link.out.send(Out::Withdraw { id: self.id, reason: self.reason.take() });
+        }
+    }
+}

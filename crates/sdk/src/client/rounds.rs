@@ -1,0 +1,145 @@
+//! Input rounds: what a modern server needs to know before it can finish a call.
+//!
+//! All questions of a round are checked before anybody is bothered with one of them. The server's state
+//! goes back as the very text that came. There is a limit to rounds and to questions.
+
+use std::collections::BTreeMap;
+
+use bytes::Bytes;
+use futures_util::future::try_join_all;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::value::RawValue;
+
+use super::config::Config;
+use super::payload::{Payload, encode};
+use super::responders::{Ask, NoAnswer};
+use super::session::Session;
+use crate::model::{InputRequest, Method, ResultType};
+use crate::{Error, Result};
+
+/// The rounds of one call.
+pub(super) struct Rounds<'a> {
+    session: &'a Session,
+    config: &'a Config,
+    method: Option<Method>,
+    done: usize,
+}
+
+/// What a result says before it says anything else.
+#[derive(Deserialize)]
+struct Kind {
+    #[serde(rename = "resultType")]
+    result_type: Option<ResultType>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct InputRequired {
+    input_requests: Option<BTreeMap<String, InputRequest>>,
+    request_state: Option<Box<RawValue>>,
+}
+
+/// What the server asks in one round.
+pub(super) struct Asked {
+    asks: Vec<(String, Ask)>,
+    state: Option<Box<RawValue>>,
+}
+
+/// What goes back.
+pub(super) struct Answers {
+    responses: Option<Box<RawValue>>,
+    state: Option<Box<RawValue>>,
+}
+
+impl<'a> Rounds<'a> {
+    pub(super) fn new(session: &'a Session, config: &'a Config, method: Option<Method>) -> Self {
+        Self { session, config, method, done: 0 }
+    }
+
+    pub(super) fn config(&self) -> &'a Config {
+        self.config
+    }
+
+    /// Whether nothing was asked so far.
+    pub(super) fn is_first(&self) -> bool {
+        self.done == 0
+    }
+
+    /// What the server asks, or nothing if this is the result.
+    pub(super) fn read(&mut self, result: &Bytes) -> Result<Option<Asked>> {
+        if !self.session.rules.has_result_type {
+            return Ok(None);
+        }
+        match decode::<Kind>("any request", result)?.result_type {
+            None | Some(ResultType::Complete) => Ok(None),
+            Some(ResultType::InputRequired) => self.input_required(result).map(Some),
+            Some(other) => {
+                Err(Error::PeerMisbehaved(format!("a result of unknown type {:?}", other.as_str())))
+            }
+        }
+    }
+
+    fn input_required(&mut self, result: &Bytes) -> Result<Asked> {
+        if !self.method.is_some_and(|method| self.session.rules.has_input_rounds(method)) {
+            return Err(Error::PeerMisbehaved("the server asks for input where it must not".into()));
+        }
+        let limit = self.config.policy.input_rounds;
+        if self.done == limit {
+            return Err(Error::TooMuch(format!("the server asks for input more than {limit} times")));
+        }
+        self.done += 1;
+        let asked: InputRequired = decode("an input round", result)?;
+        if asked.input_requests.is_none() && asked.request_state.is_none() {
+            return Err(Error::PeerMisbehaved("an input round without requests and without state".into()));
+        }
+        if asked.request_state.as_ref().is_some_and(|state| !state.get().starts_with('"')) {
+            return Err(Error::PeerMisbehaved("the state of an input round is not a string".into()));
+        }
+        let requests = asked.input_requests.unwrap_or_default();
+        let limit = self.config.policy.input_requests;
+        if requests.len() > limit {
+            return Err(Error::TooMuch(format!("the server asks more than {limit} things at once")));
+        }
+        let asks = requests
+            .into_iter()
+            .map(|(key, request)| Ok((key, self.config.ask_in_round(self.session, request)?)))
+            .collect::<Result<_>>()?;
+        Ok(Asked { asks, state: asked.request_state })
+    }
+}
+
+impl Asked {
+    /// Asks the responders, all at once.
+    pub(super) async fn answer(self, config: &Config, session: &Session) -> Result<Answers> {
+        let is_empty = self.asks.is_empty();
+        let answers =
+            try_join_all(self.asks.into_iter().map(|(key, ask)| async move {
+                Ok::<_, NoAnswer>((key, config.respond(session, ask).await?))
+            }));
+        let answers: BTreeMap<String, Box<RawValue>> =
+            answers.await.map_err(NoAnswer::error)?.into_iter().collect();
+        let responses = if is_empty { None } else { Some(encode(&answers)?) };
+        Ok(Answers { responses, state: self.state })
+    }
+}
+
+impl Answers {
+    /// The original parameters with the answers added.
+    pub(super) fn into_payload(self, original: &Payload) -> Payload {
+        let mut payload = original.clone();
+        if let Some(responses) = self.responses {
+            payload.push("inputResponses", responses);
+        }
+        if let Some(state) = self.state {
+            payload.push("requestState", state);
+        }
+        payload
+    }
+}
+
+/// Reads a result.
+pub(super) fn decode<T: DeserializeOwned>(of: &str, result: &Bytes) -> Result<T> {
+    serde_json::from_slice(result)
+        .map_err(|error| Error::PeerMisbehaved(format!("the result of {of} cannot be understood: {error}")))
+}

@@ -1,0 +1,153 @@
+//! What is known about the server once the era is settled, and what may be asked of it.
+//!
+//! In the legacy era this comes from `initialize`, in the modern one from `server/discover`. It never
+//! changes for the life of a connection.
+
+use super::config::Config;
+use crate::model::{
+    ClientCapabilities, DiscoverResult, ElicitationCapability, Implementation, InitializeResult, JsonObject,
+    ListChangedCapability, LoggingLevel, Meta, Method, SamplingCapability, ServerCapabilities, key,
+};
+use crate::revision::{Lower, Revision, Rules};
+use crate::{Error, Result};
+
+/// The server at the other end of a connection.
+#[derive(Debug, Clone)]
+pub(super) struct Session {
+    pub(super) rules: &'static Rules,
+    pub(super) capabilities: ServerCapabilities,
+    pub(super) instructions: Option<String>,
+    pub(super) server: ServerIdentity,
+    /// What every modern request says about us.
+    meta: Meta,
+}
+
+/// Who a server says it is, and what you call it.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct ServerIdentity {
+    /// The name that this application gave it; see [`Builder::server_name`](super::Builder::server_name).
+    pub name: Option<String>,
+    /// What it calls itself, which proves nothing.
+    pub info: Option<Implementation>,
+    /// The revision that is spoken.
+    pub revision: Revision,
+}
+
+impl ServerIdentity {
+    /// What to show to people: your name for it, or else its own.
+    pub fn display_name(&self) -> &str {
+        let own = self.info.as_ref().map(Implementation::display_name);
+        self.name.as_deref().or(own).unwrap_or("an unnamed server")
+    }
+}
+
+impl Session {
+    pub(super) fn legacy(config: &Config, revision: Revision, result: InitializeResult) -> Self {
+        Self {
+            rules: revision.rules(),
+            capabilities: result.capabilities,
+            instructions: result.instructions,
+            server: ServerIdentity {
+                name: config.server_name.clone(),
+                info: Some(result.server_info),
+                revision,
+            },
+            meta: Meta::new(),
+        }
+    }
+
+    pub(super) fn modern(config: &Config, revision: Revision, result: DiscoverResult) -> Self {
+        let info = result.meta.as_ref().and_then(Meta::server_info);
+        Self {
+            rules: revision.rules(),
+            capabilities: result.capabilities,
+            instructions: result.instructions,
+            server: ServerIdentity { name: config.server_name.clone(), info, revision },
+            meta: modern_meta(config, revision),
+        }
+    }
+
+    /// Metadata for a request: ours, then the caller's.
+    pub(super) fn request_meta(&self, level: Option<LoggingLevel>, caller: &Meta) -> Meta {
+        let mut meta = self.meta.clone();
+        if let (Some(level), true) = (level, self.rules.revision.is_modern()) {
+            meta.set(key::LOG_LEVEL, level);
+        }
+        for (name, value) in caller.iter() {
+            meta.insert(name.clone(), value.clone());
+        }
+        meta
+    }
+
+    /// Refuses what the server has not declared; nothing goes on the wire then.
+    pub(super) fn permits(&self, method: Method) -> Result<()> {
+        let capabilities = &self.capabilities;
+        let (declared, name) = match method {
+            Method::ToolsList | Method::ToolsCall => (capabilities.tools.is_some(), "tools"),
+            Method::PromptsList | Method::PromptsGet => (capabilities.prompts.is_some(), "prompts"),
+            Method::ResourcesList | Method::ResourcesTemplatesList | Method::ResourcesRead => {
+                (capabilities.resources.is_some(), "resources")
+            }
+            Method::ResourcesSubscribe | Method::ResourcesUnsubscribe => {
+                let resources = capabilities.resources.as_ref();
+                (resources.is_some_and(|it| it.subscribe == Some(true)), "resource subscriptions")
+            }
+            Method::LoggingSetLevel => (capabilities.logging.is_some(), "logging"),
+            Method::CompletionComplete if self.rules.has_completions_capability => {
+                (capabilities.completions.is_some(), "completions")
+            }
+            _ => (true, ""),
+        };
+        if !declared {
+            return Err(Error::PeerIncompatible(format!("the server does not offer {name}")));
+        }
+        Ok(())
+    }
+
+    /// Refuses a method that the revision does not have.
+    pub(super) fn knows(&self, method: Method) -> Result<()> {
+        if self.rules.client_may_request(method) {
+            return Ok(());
+        }
+        let revision = self.rules.revision;
+        Err(Error::PeerIncompatible(format!("revision {revision} has no {}", method.as_str())))
+    }
+}
+
+/// What a modern request must say.
+pub(super) fn modern_meta(config: &Config, revision: Revision) -> Meta {
+    let rules = revision.rules();
+    let mut meta = Meta::new();
+    meta.set(key::PROTOCOL_VERSION, revision.as_str());
+    meta.set(key::CLIENT_CAPABILITIES, capabilities(config, rules));
+    meta.set(key::CLIENT_INFO, client_info(config, rules));
+    meta
+}
+
+/// What we can do, as far as the revision knows it.
+pub(super) fn capabilities(config: &Config, rules: &Rules) -> ClientCapabilities {
+    let yes = |yes: bool| yes.then(JsonObject::new);
+    let mut capabilities = ClientCapabilities {
+        roots: config.roots.as_ref().map(|_| ListChangedCapability::announced()),
+        sampling: config.sampling.as_ref().map(|sampling| SamplingCapability {
+            tools: yes(sampling.takes_tools()),
+            ..SamplingCapability::default()
+        }),
+        elicitation: config.elicitation.as_ref().map(|elicitation| ElicitationCapability {
+            form: yes(true),
+            url: yes(elicitation.takes_urls()),
+            other: JsonObject::new(),
+        }),
+        ..ClientCapabilities::default()
+    };
+    capabilities.lower(rules);
+    capabilities
+}
+
+/// Who we are, as far as the revision has words for it.
+pub(super) fn client_info(config: &Config, rules: &Rules) -> Implementation {
+    let mut info = config.info.clone();
+    info.lower(rules);
+    info
+}

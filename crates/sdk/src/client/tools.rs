@@ -1,0 +1,92 @@
+//! What lists have told about tools: hints for approval, and schemas to check results with.
+//!
+//! A schema is compiled once, when the first result needs it. One that cannot be compiled (too large,
+//! remote references) affects only its own tool: its results are marked as unchecked.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+
+use crate::model::{CallToolResult, JsonObject, Tool, ToolAnnotations};
+use crate::schema::Checker;
+use crate::{Error, Result};
+
+pub(super) struct KnownTools {
+    limit: usize,
+    tools: Mutex<HashMap<String, Arc<KnownTool>>>,
+}
+
+/// A tool that was listed.
+pub(super) struct KnownTool {
+    pub(super) annotations: Option<ToolAnnotations>,
+    output_schema: Option<JsonObject>,
+    checker: OnceLock<Option<Checker>>,
+}
+
+impl KnownTools {
+    pub(super) fn new(limit: usize) -> Self {
+        Self { limit, tools: Mutex::default() }
+    }
+
+    fn tools(&self) -> MutexGuard<'_, HashMap<String, Arc<KnownTool>>> {
+        self.tools.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Learns from a page. The first of two tools with one name stands, as it does for the model.
+    pub(super) fn learn(&self, page: &[Tool]) {
+        let mut known = self.tools();
+        let mut seen = std::collections::HashSet::new();
+        for tool in page {
+            let room = known.len() < self.limit || known.contains_key(&tool.name);
+            if !seen.insert(&tool.name) || !room {
+                continue;
+            }
+            // An unchanged schema keeps its compiled form.
+            let same = known.get(&tool.name).is_some_and(|it| it.output_schema == tool.output_schema);
+            if same && known.get(&tool.name).is_some_and(|it| it.annotations == tool.annotations) {
+                continue;
+            }
+            let learned = KnownTool {
+                annotations: tool.annotations.clone(),
+                output_schema: tool.output_schema.clone(),
+                checker: OnceLock::new(),
+            };
+            known.insert(tool.name.clone(), Arc::new(learned));
+        }
+    }
+
+    pub(super) fn get(&self, name: &str) -> Option<Arc<KnownTool>> {
+        self.tools().get(name).cloned()
+    }
+
+    /// The list changed: what was learned may be wrong now.
+    pub(super) fn forget(&self) {
+        self.tools().clear();
+    }
+}
+
+impl KnownTool {
+    /// Checks a result against the output schema. Says whether there was something to check with.
+    pub(super) fn check(&self, name: &str, result: &CallToolResult) -> Result<bool> {
+        let Some(schema) = &self.output_schema else { return Ok(false) };
+        if result.is_error {
+            return Ok(false);
+        }
+        let checker = self.checker.get_or_init(|| {
+            Checker::compile(schema)
+                .inspect_err(|error| tracing::warn!(tool = name, %error, "results are not checked"))
+                .ok()
+        });
+        let Some(checker) = checker else { return Ok(false) };
+        let Some(raw) = &result.structured_content else {
+            return Err(Error::Invalid(format!(
+                "tool {name:?} has an output schema but gave no structured result"
+            )));
+        };
+        let value = serde_json::from_str(raw.get())
+            .map_err(|error| Error::PeerMisbehaved(format!("structured content: {error}")))?;
+        checker.check(&value).map_err(|fault| {
+            Error::Invalid(format!("the result of tool {name:?} does not fit its schema: {fault}"))
+        })?;
+        Ok(true)
+    }
+}

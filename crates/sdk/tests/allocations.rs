@@ -1,0 +1,82 @@
+//! Counted work: allocations of one call, from the envelope to the reply.
+
+use std::collections::VecDeque;
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::task::{Context, Poll};
+
+use bytes::Bytes;
+use contexture::transport::{Incoming, Transport};
+use contexture::{Args, Server, tool};
+
+/// What `bench/` promises for an echo call.
+const BUDGET: u64 = 25;
+const CALLS: u64 = 1_000;
+
+/// Messages that are there from the beginning; answers are only counted.
+struct Canned {
+    incoming: VecDeque<Bytes>,
+    answers: Arc<AtomicU64>,
+}
+
+impl Transport for Canned {
+    fn poll_receive(&mut self, _cx: &mut Context<'_>) -> Poll<io::Result<Incoming>> {
+        Poll::Ready(Ok(self.incoming.pop_front().map_or(Incoming::End, Incoming::Message)))
+    }
+
+    fn send(&mut self, lines: &mut Vec<u8>) {
+        let answers = lines.iter().filter(|&&byte| byte == b'\n').count() as u64;
+        self.answers.fetch_add(answers, Ordering::Relaxed);
+        lines.clear();
+    }
+
+    fn unsent(&self) -> usize {
+        0
+    }
+
+    fn poll_flush(&mut self, _cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn poll_close(&mut self, _cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+}
+
+#[derive(serde::Deserialize, schemars::JsonSchema)]
+struct Echo {
+    message: String,
+}
+
+fn allocations(calls: u64, meta: &str) -> u64 {
+    let server = Server::new("echo", "1.0.0")
+        .tool(tool("echo").handler(|Args(echo): Args<Echo>| async move { echo.message }))
+        .build()
+        .expect("a server");
+    let mut incoming = VecDeque::new();
+    incoming.push_back(Bytes::from_static(br#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"count","version":"1"}}}"#));
+    let message = "x".repeat(64);
+    for id in 1..=calls {
+        incoming.push_back(Bytes::from(format!(
+            r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"echo","arguments":{{"message":"{message}"}}{meta}}}}}"#
+        )));
+    }
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+    let answers = Arc::new(AtomicU64::new(0));
+    let canned = Canned { incoming, answers: Arc::clone(&answers) };
+    let counted = allocation_counter::measure(|| runtime.block_on(server.serve(canned)).expect("serves"));
+    assert_eq!(answers.load(Ordering::Relaxed), calls + 1, "every request is answered");
+    counted.count_total
+}
+
+#[test]
+fn an_echo_call_stays_within_its_budget() {
+    let modern = r#","_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{},"io.modelcontextprotocol/clientInfo":{"name":"count","version":"1"}}"#;
+    for (era, meta) in [("legacy", ""), ("modern", modern)] {
+        let calls = allocations(CALLS, meta) - allocations(0, meta);
+        let each = calls.div_ceil(CALLS);
+        eprintln!("{era}: {each} allocations for an echo call");
+        assert!(each <= BUDGET, "{era}: {each} allocations for an echo call, {BUDGET} are allowed");
+    }
+}
