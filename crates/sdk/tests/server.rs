@@ -23,6 +23,8 @@ mod handshake;
 mod lifecycle;
 #[path = "server/logging.rs"]
 mod logging;
+#[path = "server/modern.rs"]
+mod modern;
 #[path = "server/pagination.rs"]
 mod pagination;
 #[path = "server/ping.rs"]
@@ -33,5 +35,7 @@ mod progress;
 mod prompts;
 #[path = "server/resources.rs"]
 mod resources;
+#[path = "server/rounds.rs"]
+mod rounds;
 #[path = "server/tools.rs"]
 mod tools;
