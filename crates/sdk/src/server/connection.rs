@@ -50,7 +50,7 @@ pub(super) struct Connection<T> {
     batches: Batches,
     complaints: engine::Allowance,
     calls: engine::Allowance,
-    principal: Principal,
+    pub(super) principal: Principal,
     pulse: Pulse,
     alarm: Option<Pin<Box<Sleep>>>,
     /// Work of hooks, which belongs to no exchange.
@@ -356,11 +356,14 @@ impl<T: Transport> Connection<T> {
     }
 
     fn finish(&mut self, context: &Context, outcome: Outcome) {
-        let batch = match self.in_flight.close(&context.inner.exchange.id) {
-            Some((_, batch)) => batch,
-            // Cancelled meanwhile, or not a request of the client.
-            None => return self.conclude_quietly(outcome),
-        };
+        if context.method() == Method::ResourcesUpdated {
+            return self.conclude_quietly(outcome);
+        }
+        // A cancelled request has left the table, and another may have its id by now.
+        if matches!(outcome, Outcome::Cancelled) {
+            return;
+        }
+        let Some((_, batch)) = self.in_flight.close(&context.inner.exchange.id) else { return };
         self.conclude(context, outcome, batch);
         self.batches.done(batch, &self.wire);
     }
@@ -405,7 +408,10 @@ impl<T: Transport> Connection<T> {
                 session.unsubscribe(uri);
                 self.wire.unwatch(uri);
             }
-            Reply::LevelSet(level) => session.set_log_level(*level),
+            Reply::LevelSet(level) => {
+                session.set_log_level(*level);
+                self.wire.set_log_level(*level);
+            }
             _ => {}
         }
     }

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use contexture_core::engine::{Allowance, Patience, Pending};
 use contexture_core::json_rpc::{self, RequestId};
-use contexture_core::model::{CancelledParams, ErrorObject, Method, Root};
+use contexture_core::model::{CancelledParams, ErrorObject, LoggingLevel, Method, Root};
 use futures_util::task::AtomicWaker;
 use serde::Serialize;
 use serde_json::value::RawValue;
@@ -43,6 +43,8 @@ struct State {
     changes: Changes,
     watched: HashMap<String, usize>,
     roots: Option<Arc<[Root]>>,
+    /// Set by the session, for calls that are under way as well.
+    log_level: Option<LoggingLevel>,
     /// Answers are not read any more.
     answerless: bool,
     closed: bool,
@@ -69,6 +71,7 @@ impl Wire {
                 changes: Changes::default(),
                 watched: HashMap::new(),
                 roots: None,
+                log_level: None,
                 answerless: false,
                 closed: false,
             }),
@@ -258,6 +261,14 @@ impl Wire {
     /// Moves what is to be sent into `lines`, which is empty.
     pub(crate) fn take_output(&self, lines: &mut Vec<u8>) {
         std::mem::swap(&mut self.lock().out, lines);
+    }
+
+    pub(crate) fn log_level(&self) -> Option<LoggingLevel> {
+        self.lock().log_level
+    }
+
+    pub(crate) fn set_log_level(&self, level: LoggingLevel) {
+        self.lock().log_level = Some(level);
     }
 
     /// The connection is over: nothing more is sent.
