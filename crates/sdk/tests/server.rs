@@ -21,6 +21,8 @@ mod completion;
 mod handshake;
 #[path = "server/lifecycle.rs"]
 mod lifecycle;
+#[path = "server/listen.rs"]
+mod listen;
 #[path = "server/logging.rs"]
 mod logging;
 #[path = "server/modern.rs"]
@@ -35,6 +37,8 @@ mod progress;
 mod prompts;
 #[path = "server/resources.rs"]
 mod resources;
+#[path = "server/roots.rs"]
+mod roots;
 #[path = "server/rounds.rs"]
 mod rounds;
 #[path = "server/tools.rs"]
