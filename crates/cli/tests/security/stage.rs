@@ -73,10 +73,10 @@ impl Stage {
         self.params(r#""name":"toggle","arguments":{}"#)
     }
 
-    /// What stands for an id that could not be read: null in the older revisions and outside sessions,
+    /// What stands for an id that could not be read: null in the older revisions and where none is known,
     /// nothing from 2025-11-25 on.
     pub(crate) fn unreadable_id(self) -> Option<&'static str> {
-        if self == Self::Session("2025-11-25") { None } else { Some("null") }
+        if matches!(self, Self::Session("2025-11-25") | Self::Modern) { None } else { Some("null") }
     }
 
     /// Whether arrays are batches here.

@@ -220,7 +220,12 @@ fn call<'a>(members: &Members<'a>, method: &'a str, id: Option<RequestId>) -> Re
     if members.id.is_some() && id.is_none() {
         return Err(refuse(None, true, "an id is a string or an integer of bounded length"));
     }
-    if members.params.is_some_and(|params| !params.starts_with('{')) {
+    let has_odd_params = members.params.is_some_and(|params| !params.starts_with('{'));
+    if has_odd_params && id.is_none() {
+        // A notification is never answered; what its parameters mean is nobody's to guess.
+        return Ok(Message::Notification(Notification { method, params: None, meta: None }));
+    }
+    if has_odd_params {
         return Err(Refusal {
             is_notification: members.id.is_none(),
             id,

@@ -50,7 +50,7 @@ pub(super) struct Connection<T> {
     batches: Batches,
     complaints: engine::Allowance,
     calls: engine::Allowance,
-    principal: Principal,
+    pub(super) principal: Principal,
     pulse: Pulse,
     alarm: Option<Pin<Box<Sleep>>>,
     /// Work of hooks, which belongs to no exchange.
@@ -121,11 +121,11 @@ impl<T: Transport> Connection<T> {
                 continue;
             }
             let Some(draining) = &mut self.draining else { return Poll::Pending };
-            let idle = self.running.is_empty();
-            if (idle || draining.as_mut().poll(cx).is_ready()) && self.transport.unsent() == 0 {
+            if self.running.is_empty() && self.transport.unsent() == 0 {
                 return self.transport.poll_close(cx);
             }
-            return Poll::Pending;
+            // Neither work without end nor a peer that does not read may keep us.
+            return draining.as_mut().poll(cx).map(Ok);
         }
     }
 
@@ -198,6 +198,7 @@ impl<T: Transport> Connection<T> {
     fn drain(&mut self) {
         let grace = self.serving.policy.drain;
         self.draining = Some(Box::pin(tokio::time::sleep(grace)));
+        self.wire.stop_asking();
         self.end_listens();
     }
 
@@ -355,11 +356,14 @@ impl<T: Transport> Connection<T> {
     }
 
     fn finish(&mut self, context: &Context, outcome: Outcome) {
-        let batch = match self.in_flight.close(&context.inner.exchange.id) {
-            Some((_, batch)) => batch,
-            // Cancelled meanwhile, or not a request of the client.
-            None => return self.conclude_quietly(outcome),
-        };
+        if context.method() == Method::ResourcesUpdated {
+            return self.conclude_quietly(outcome);
+        }
+        // A cancelled request has left the table, and another may have its id by now.
+        if matches!(outcome, Outcome::Cancelled) {
+            return;
+        }
+        let Some((_, batch)) = self.in_flight.close(&context.inner.exchange.id) else { return };
         self.conclude(context, outcome, batch);
         self.batches.done(batch, &self.wire);
     }
@@ -404,7 +408,10 @@ impl<T: Transport> Connection<T> {
                 session.unsubscribe(uri);
                 self.wire.unwatch(uri);
             }
-            Reply::LevelSet(level) => session.set_log_level(*level),
+            Reply::LevelSet(level) => {
+                session.set_log_level(*level);
+                self.wire.set_log_level(*level);
+            }
             _ => {}
         }
     }

@@ -167,16 +167,15 @@ impl Serving {
     }
 
     /// Asks the layers about something that is not a request of the client.
-    pub(super) fn consult(self: &Arc<Self>, exchange: Exchange, wire: &Arc<Wire>, request: Request) -> Run {
-        let asks = Asks::default();
-        let context = Context::new(
-            exchange,
-            Arc::clone(self),
-            Arc::clone(wire),
-            Principal::local(),
-            Bytes::new(),
-            asks,
-        );
+    pub(super) fn consult(
+        self: &Arc<Self>,
+        exchange: Exchange,
+        wire: &Arc<Wire>,
+        principal: Principal,
+        request: Request,
+    ) -> Run {
+        let (serving, wire, asks) = (Arc::clone(self), Arc::clone(wire), Asks::default());
+        let context = Context::new(exchange, serving, wire, principal, Bytes::new(), asks);
         let work = self.perform(context.clone(), request);
         Run::new(context, work, Bytes::new())
     }
