@@ -42,3 +42,5 @@ mod memory;
 mod pairing;
 #[path = "security/process.rs"]
 mod process;
+#[path = "security/terminal.rs"]
+mod terminal;

@@ -32,7 +32,7 @@ pub(crate) const NEWEST: [Stage; 2] = [Stage::Session("2025-11-25"), Stage::Mode
 pub(crate) const META: &str = r#""io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"elicitation":{"form":{},"url":{}},"sampling":{},"roots":{}}"#;
 
 impl Stage {
-    /// Starts a server and opens the session, if there is to be one.
+    /// Starts a server and opens the session, or shows that there will be none.
     pub(crate) fn start(self) -> Demo {
         self.start_with(&[])
     }
@@ -44,6 +44,9 @@ impl Stage {
             let answer = demo.ask(initialize(revision), "0");
             assert_eq!(answer.json["result"]["protocolVersion"], revision);
             demo.send(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
+        } else {
+            // Before the first request nobody knows which revision is spoken.
+            demo.ask(self.request("0", "server/discover", ""), "0");
         }
         demo
     }

@@ -245,6 +245,7 @@ fn schemas() -> Value {
         ("pattern", json!({"type": "object", "properties": {"a": {"type": "string", "pattern": "^(a+)+$"}}})),
         ("nested", json!({"type": "object", "properties": {"a": nested}})),
         ("wide", json!({"type": "object", "anyOf": wide})),
+        ("ladder", ladder()),
         ("dangling", json!({"$ref": "#/$defs/nowhere"})),
         ("wrong", json!({"type": "objekt", "properties": 7})),
         ("structured", json!({"type": "object", "properties": {"n": {"type": "number"}}, "required": ["n"]})),
@@ -253,4 +254,14 @@ fn schemas() -> Value {
         listed.iter().map(|(name, schema)| tool(name, &json!({"outputSchema": schema}))).collect();
     tools.push(tool("fine", &Value::Null));
     tools.into()
+}
+
+/// Forty rungs, each standing twice on the next: a schema of two kilobytes, and 2^40 checks of one value.
+fn ladder() -> Value {
+    let mut schema = json!({"$ref": "#/$defs/d0", "$defs": {"d40": {"type": "object"}}});
+    for rung in 0..40 {
+        let next = json!({"$ref": format!("#/$defs/d{}", rung + 1)});
+        schema["$defs"][format!("d{rung}")] = json!({"allOf": [next, next]});
+    }
+    schema
 }
