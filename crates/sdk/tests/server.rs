@@ -2,24 +2,23 @@
 //!
 //! Every message that a server sends in these tests is judged by the schema of its revision.
 
+#[path = "server/events.rs"]
+mod events;
+#[path = "server/spoken.rs"]
+mod spoken;
 #[path = "server/support.rs"]
 mod support;
 
-#[path = "server/handshake.rs"]
-mod handshake;
-
-#[path = "server/tools.rs"]
-mod tools;
-
-#[path = "server/resources.rs"]
-mod resources;
-
-#[path = "server/batches.rs"]
-mod batches;
-
 #[path = "server/base.rs"]
 mod base;
-
+#[path = "server/batches.rs"]
+mod batches;
+#[path = "server/cancellation.rs"]
+mod cancellation;
+#[path = "server/completion.rs"]
+mod completion;
+#[path = "server/handshake.rs"]
+mod handshake;
 #[path = "server/lifecycle.rs"]
 mod lifecycle;
 
@@ -31,3 +30,25 @@ mod stateless;
 
 #[path = "server/bounds.rs"]
 mod bounds;
+#[path = "server/listen.rs"]
+mod listen;
+#[path = "server/logging.rs"]
+mod logging;
+#[path = "server/modern.rs"]
+mod modern;
+#[path = "server/pagination.rs"]
+mod pagination;
+#[path = "server/ping.rs"]
+mod ping;
+#[path = "server/progress.rs"]
+mod progress;
+#[path = "server/prompts.rs"]
+mod prompts;
+#[path = "server/resources.rs"]
+mod resources;
+#[path = "server/roots.rs"]
+mod roots;
+#[path = "server/rounds.rs"]
+mod rounds;
+#[path = "server/tools.rs"]
+mod tools;

@@ -211,7 +211,8 @@ impl Decoder {
 
 fn call<'a>(members: &Members<'a>, method: &'a str, id: Option<RequestId>) -> Result<Message<'a>, Refusal> {
     if members.result.is_some() || members.error.is_some() {
-        return Err(refuse(id, true, "a message has a method or a result, not both"));
+        // Taken for a response: a call that waits for it fails at once, and nothing is run.
+        return Err(refuse(id, false, "a message has a method or a result, not both"));
     }
     let Some(method) = text_of(method) else {
         return Err(refuse(id, true, "the member \"method\" must be a string"));
@@ -219,7 +220,12 @@ fn call<'a>(members: &Members<'a>, method: &'a str, id: Option<RequestId>) -> Re
     if members.id.is_some() && id.is_none() {
         return Err(refuse(None, true, "an id is a string or an integer of bounded length"));
     }
-    if members.params.is_some_and(|params| !params.starts_with('{')) {
+    let has_odd_params = members.params.is_some_and(|params| !params.starts_with('{'));
+    if has_odd_params && id.is_none() {
+        // A notification is never answered; what its parameters mean is nobody's to guess.
+        return Ok(Message::Notification(Notification { method, params: None, meta: None }));
+    }
+    if has_odd_params {
         return Err(Refusal {
             is_notification: members.id.is_none(),
             id,

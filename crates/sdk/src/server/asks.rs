@@ -20,7 +20,7 @@ use super::form::form_of;
 use super::seal::Kept;
 use crate::model::{
     CreateMessageParams, CreateMessageResult, ElicitAction, ElicitParams, ElicitResult, ElicitSchema,
-    ElicitValue, InputRequest, InputRequests, ListRootsResult, Method, Root,
+    ElicitValue, ErrorObject, InputRequest, InputRequests, ListRootsResult, Method, Root,
 };
 use crate::revision::Lower;
 use crate::schema::Checker;
@@ -33,6 +33,8 @@ pub(super) struct Asks {
     pub(super) replay: bool,
     pub(super) kept: Kept,
     pub(super) wanted: InputRequests,
+    /// An answer of this round that is none: the fault of the request, not of the handler.
+    pub(super) fault: Option<ErrorObject>,
 }
 
 impl Context {
@@ -109,10 +111,11 @@ impl Context {
         if let Some(roots) = self.inner.wire.roots().filter(|_| may_cache) {
             return Ok(roots);
         }
+        let asked_at = self.inner.wire.roots_changes();
         let answer: ListRootsResult = self.ask(key, InputRequest::ListRoots(None)).await?;
         let roots = super::roots::valid_roots(answer.roots.into_vec());
         if may_cache && self.rules().has_server_requests {
-            self.inner.wire.set_roots(Some(Arc::clone(&roots)));
+            self.inner.wire.remember_roots(&roots, asked_at);
         }
         Ok(roots)
     }
@@ -165,7 +168,22 @@ impl Context {
         } else {
             request_now(self, &request).await?
         };
-        serde_json::from_value(answer).map_err(|error| Error::PeerMisbehaved(format!("its answer: {error}")))
+        match serde_json::from_value(answer) {
+            Ok(answer) => Ok(answer),
+            Err(error) if self.rules().has_server_requests => {
+                Err(Error::PeerMisbehaved(format!("its answer: {error}")))
+            }
+            Err(error) => self.refuse_answer(key, &error).await,
+        }
+    }
+
+    /// Ends the exchange, as an unanswered question does.
+    async fn refuse_answer<T>(&self, key: &str, error: &serde_json::Error) -> T {
+        let fault = ErrorObject::invalid_params("an inputResponse does not answer what was asked")
+            .data(serde_json::json!({ "key": key, "fault": error.to_string() }));
+        lock(&self.inner.asks).fault = Some(fault);
+        self.inner.life.wake();
+        std::future::pending().await
     }
 
     /// The recorded answer, or no answer in this round.

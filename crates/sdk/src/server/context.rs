@@ -207,7 +207,8 @@ impl Context {
     }
 
     fn send_log(&self, level: LoggingLevel, logger: Option<&str>, data: &impl Serialize) {
-        let wanted = self.inner.exchange.log_level.is_some_and(|wanted| level >= wanted);
+        let session = self.inner.wire.log_level().filter(|_| self.rules().has_set_level);
+        let wanted = session.or(self.inner.exchange.log_level).is_some_and(|wanted| level >= wanted);
         if !wanted || !self.inner.serving.has_logging() || self.inner.life.is_over() {
             return;
         }

@@ -143,7 +143,8 @@ impl<T: Transport> Connection<T> {
             let Some(exchange) = self.example_exchange(&uri) else { continue };
             if self.serving.stack.is_some() {
                 // Who was allowed to subscribe may not be allowed to know any more.
-                let run = self.serving.consult(exchange, &self.wire, Request::Updated(uri));
+                let principal = self.principal.clone();
+                let run = self.serving.consult(exchange, &self.wire, principal, Request::Updated(uri));
                 self.consult(run);
             } else {
                 self.tell_updated(&uri);
@@ -164,7 +165,7 @@ impl<T: Transport> Connection<T> {
         });
         let listening = || self.listens.open.iter().find(|listen| listen.watches(uri));
         from_session.or_else(|| {
-            listening().map(|listen| Exchange { id: RequestId::from(""), ..listen.exchange.clone() })
+            listening().map(|listen| Exchange { method: Method::ResourcesUpdated, ..listen.exchange.clone() })
         })
     }
 

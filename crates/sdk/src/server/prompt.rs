@@ -8,6 +8,7 @@ use std::fmt;
 use std::fmt::Display;
 use std::sync::Arc;
 
+use contexture_core::uri;
 use futures_util::FutureExt;
 use serde_json::Value;
 
@@ -212,7 +213,7 @@ impl PromptEntry {
         match begun {
             Ok(work) => Box::pin(work.map(move |outcome| {
                 let mut result = outcome.map_err(|failure| failure.into_protocol_error(rules))?;
-                result.messages.iter_mut().for_each(complete_embedded);
+                result.messages.iter_mut().try_for_each(complete)?;
                 Ok(Reply::Prompt(result))
             })),
             Err(Rejection::Arguments(fault)) => {
@@ -237,15 +238,33 @@ impl PromptEntry {
     }
 }
 
-/// Prompts must name the media type of what they embed.
-fn complete_embedded(message: &mut PromptMessage) {
-    if let Content::Resource(embedded) = &mut message.content {
-        let (mime_type, fallback) = match &mut embedded.resource {
-            ResourceContents::Text(text) => (&mut text.mime_type, "text/plain"),
-            ResourceContents::Blob(blob) => (&mut blob.mime_type, "application/octet-stream"),
-        };
-        mime_type.get_or_insert_with(|| fallback.to_owned());
-    }
+/// Prompts must name the media type of what they hold, and the URI of what they embed. What lacks them is
+/// our fault and does not leave.
+fn complete(message: &mut PromptMessage) -> std::result::Result<(), ErrorObject> {
+    let unusable = |what: &str| Err(ErrorObject::internal(format!("the prompt holds {what}")));
+    let mime_type = match &mut message.content {
+        Content::Image(image) => &image.mime_type,
+        Content::Audio(audio) => &audio.mime_type,
+        Content::Resource(embedded) => {
+            if uri::check(embedded.resource.uri()).is_err() {
+                return unusable("a resource whose URI is none");
+            }
+            let (mime_type, fallback) = match &mut embedded.resource {
+                ResourceContents::Text(text) => (&mut text.mime_type, "text/plain"),
+                ResourceContents::Blob(blob) => (&mut blob.mime_type, "application/octet-stream"),
+            };
+            mime_type.get_or_insert_with(|| fallback.to_owned())
+        }
+        _ => return Ok(()),
+    };
+    if is_media_type(mime_type) { Ok(()) } else { unusable("content whose media type is none") }
+}
+
+/// `type/subtype`, with whatever parameters.
+fn is_media_type(text: &str) -> bool {
+    let essence = text.split(';').next().unwrap_or_default().trim_end();
+    let is_token = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_graphic());
+    essence.split_once('/').is_some_and(|(kind, subtype)| is_token(kind) && is_token(subtype))
 }
 
 impl fmt::Debug for PromptEntry {

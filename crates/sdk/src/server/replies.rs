@@ -7,9 +7,9 @@ use super::operation::Reply;
 use super::serving::Serving;
 use crate::json_rpc::{self, RequestId};
 use crate::model::{
-    CallToolResult, CompleteResult, Content, DiscoverResult, EmptyResult, ErrorObject, GetPromptResult,
-    InputRequiredResult, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
-    ListToolsResult, Meta, Method, ReadResourceResult, key,
+    CallToolResult, CompleteResult, Completion, Content, DiscoverResult, EmptyResult, ErrorObject,
+    GetPromptResult, InputRequiredResult, ListPromptsResult, ListResourceTemplatesResult,
+    ListResourcesResult, ListToolsResult, Meta, Method, ReadResourceResult, key,
 };
 use crate::revision::{Lower, Rules};
 
@@ -31,6 +31,16 @@ macro_rules! has_meta {
 has_meta! {
     CallToolResult, CompleteResult, DiscoverResult, EmptyResult, GetPromptResult, InputRequiredResult,
     ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, ReadResourceResult,
+}
+
+/// Completers of one's own may find more than can be sent.
+fn limit(completion: &mut Completion) {
+    let found = completion.values.len();
+    if found > Completion::MAX_VALUES {
+        completion.values.truncate(Completion::MAX_VALUES);
+        completion.total.get_or_insert(found as u64);
+        completion.has_more = Some(true);
+    }
 }
 
 impl Serving {
@@ -64,7 +74,7 @@ impl Serving {
                 self.write_result(id, rules, result, out);
             }
             Reply::Completion(mut result) => {
-                result.completion.values.truncate(crate::model::Completion::MAX_VALUES);
+                limit(&mut result.completion);
                 self.write_result(id, rules, result, out);
             }
             Reply::Discovered(result) => self.write_result(id, rules, *result, out),

@@ -13,12 +13,13 @@ use serde::de::DeserializeOwned;
 use tower_service::Service as _;
 
 use super::asks::Asks;
+use super::builder::Hooks;
 use super::exchange::{Run, binding};
 use super::operation::{BoxFuture, Operation, OperationResult, Request, Stack};
 use super::pages::Pager;
 use super::seal::{Kept, Seal};
 use super::wire::Wire;
-use super::{Context, Hooks, KeepAlive, Principal, Registry};
+use super::{Context, KeepAlive, Principal, Registry};
 use crate::Policy;
 use crate::engine::Exchange;
 use crate::json_rpc;
@@ -167,16 +168,15 @@ impl Serving {
     }
 
     /// Asks the layers about something that is not a request of the client.
-    pub(super) fn consult(self: &Arc<Self>, exchange: Exchange, wire: &Arc<Wire>, request: Request) -> Run {
-        let asks = Asks::default();
-        let context = Context::new(
-            exchange,
-            Arc::clone(self),
-            Arc::clone(wire),
-            Principal::local(),
-            Bytes::new(),
-            asks,
-        );
+    pub(super) fn consult(
+        self: &Arc<Self>,
+        exchange: Exchange,
+        wire: &Arc<Wire>,
+        principal: Principal,
+        request: Request,
+    ) -> Run {
+        let (serving, wire, asks) = (Arc::clone(self), Arc::clone(wire), Asks::default());
+        let context = Context::new(exchange, serving, wire, principal, Bytes::new(), asks);
         let work = self.perform(context.clone(), request);
         Run::new(context, work, Bytes::new())
     }

@@ -57,9 +57,10 @@ impl Session {
     /// [`Error::Unsupported`] if the client has no roots.
     pub async fn roots(&self) -> Result<Arc<[Root]>> {
         self.need(self.peer.capabilities.roots.is_some(), Capability::Roots)?;
+        let asked_at = self.wire.roots_changes();
         let answer: ListRootsResult = self.request(Method::RootsList, None::<&Value>).await?;
         let roots = super::roots::valid_roots(answer.roots.into_vec());
-        self.wire.set_roots(Some(Arc::clone(&roots)));
+        self.wire.remember_roots(&roots, asked_at);
         Ok(roots)
     }
 

@@ -314,9 +314,7 @@ impl Process {
                 None => doing(&mut self),
             }
             std::thread::sleep(Duration::from_millis(2));
-            if began.elapsed() > PATIENCE {
-                panic!("it does not end");
-            }
+            assert!(began.elapsed() < PATIENCE, "it does not end");
         };
         if let Some(lines) = &self.lines {
             self.output.extend(lines.iter());
