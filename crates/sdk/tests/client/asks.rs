@@ -348,6 +348,26 @@ async fn the_person_decides() {
     }
 }
 
+// covers: ELIC-NO-SENSITIVE
+#[tokio::test(start_paused = true)]
+async fn a_form_that_asks_for_secrets_can_be_refused_by_what_it_asks() {
+    let elicitation = Elicitation::new(async |question: Question| {
+        let Question::Form { schema, .. } = &question else { panic!("a form") };
+        let asks_for_secrets = ["password", "name"].map(|field| schema.property(field).is_some());
+        if asks_for_secrets == [false, true] {
+            ElicitAnswer::accept([("name", "Ada")])
+        } else {
+            ElicitAnswer::Decline
+        }
+    });
+    let (_client, mut server) = full_pair(Client::builder().elicitation(elicitation), "2025-06-18").await;
+    let honest = server.ask("elicitation/create", form_params()).await;
+    assert_eq!(honest["result"]["action"], "accept");
+    let mut prying = form_params();
+    prying["requestedSchema"]["properties"]["password"] = json!({ "type": "string" });
+    assert_eq!(server.ask("elicitation/create", prying).await["result"], json!({ "action": "decline" }));
+}
+
 /// Security row G22.
 #[tokio::test(start_paused = true)]
 async fn unsafe_urls_are_never_shown() {
