@@ -68,11 +68,6 @@ fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<&'de Raw
     <&RawValue>::deserialize(deserializer).map(Some)
 }
 
-/// A member that is there, even if it is null: that is no value for it.
-fn even_null<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<&'de RawValue>, D::Error> {
-    <&RawValue>::deserialize(deserializer).map(Some)
-}
-
 impl<'a> DecidingMeta<'a> {
     pub(super) fn read(meta: Option<&'a str>) -> Result<Self, ErrorObject> {
         match meta {
