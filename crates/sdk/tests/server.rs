@@ -17,6 +17,8 @@ mod batches;
 mod cancellation;
 #[path = "server/completion.rs"]
 mod completion;
+#[path = "server/elicitation.rs"]
+mod elicitation;
 #[path = "server/handshake.rs"]
 mod handshake;
 #[path = "server/lifecycle.rs"]
@@ -41,5 +43,7 @@ mod resources;
 mod roots;
 #[path = "server/rounds.rs"]
 mod rounds;
+#[path = "server/sampling.rs"]
+mod sampling;
 #[path = "server/tools.rs"]
 mod tools;
