@@ -21,6 +21,8 @@ mod completion;
 mod elicitation;
 #[path = "server/handshake.rs"]
 mod handshake;
+#[path = "server/layers.rs"]
+mod layers;
 #[path = "server/lifecycle.rs"]
 mod lifecycle;
 #[path = "server/listen.rs"]
@@ -45,5 +47,7 @@ mod roots;
 mod rounds;
 #[path = "server/sampling.rs"]
 mod sampling;
+#[path = "server/speaking.rs"]
+mod speaking;
 #[path = "server/tools.rs"]
 mod tools;

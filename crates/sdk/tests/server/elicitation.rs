@@ -10,6 +10,7 @@ use super::spoken::{ALL, Spoken, text_of};
 use super::support::{LEGACY, MODERN};
 
 #[derive(Debug, serde::Deserialize, schemars::JsonSchema)]
+#[allow(dead_code, reason = "read through Debug")]
 struct Person {
     /// As in the passport.
     name: String,
