@@ -17,8 +17,12 @@ mod batches;
 mod cancellation;
 #[path = "server/completion.rs"]
 mod completion;
+#[path = "server/elicitation.rs"]
+mod elicitation;
 #[path = "server/handshake.rs"]
 mod handshake;
+#[path = "server/layers.rs"]
+mod layers;
 #[path = "server/lifecycle.rs"]
 mod lifecycle;
 
@@ -50,5 +54,9 @@ mod resources;
 mod roots;
 #[path = "server/rounds.rs"]
 mod rounds;
+#[path = "server/sampling.rs"]
+mod sampling;
+#[path = "server/speaking.rs"]
+mod speaking;
 #[path = "server/tools.rs"]
 mod tools;
