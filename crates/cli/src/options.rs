@@ -97,7 +97,7 @@ pub(crate) struct Target {
     pub(crate) revision: Option<Revision>,
     /// Speaks only revisions of this era.
     #[arg(long, value_enum, default_value_t, value_name = "ERA")]
-    pub(crate) era: Era,
+    pub(crate) era: Wanted,
     /// A directory that the server may know of; can be repeated.
     #[arg(long = "root", value_name = "DIR")]
     pub(crate) roots: Vec<PathBuf>,
@@ -132,9 +132,9 @@ impl Target {
     pub(crate) fn revisions(&self) -> Vec<Revision> {
         match (self.revision, self.era) {
             (Some(revision), _) => vec![revision],
-            (None, Era::Auto) => Revision::ALL.to_vec(),
-            (None, Era::Legacy) => Revision::LEGACY.to_vec(),
-            (None, Era::Modern) => Revision::MODERN.to_vec(),
+            (None, Wanted::Auto) => Revision::ALL.to_vec(),
+            (None, Wanted::Legacy) => Revision::LEGACY.to_vec(),
+            (None, Wanted::Modern) => Revision::MODERN.to_vec(),
         }
     }
 }
@@ -150,7 +150,7 @@ pub(crate) enum Format {
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Era {
+pub(crate) enum Wanted {
     /// Finds out.
     #[default]
     Auto,

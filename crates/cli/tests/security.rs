@@ -11,8 +11,23 @@ mod stage;
 
 #[path = "security/batches.rs"]
 mod batches;
+#[path = "security/hostile.rs"]
+mod hostile;
+#[path = "security/vices.rs"]
+mod vices;
+
 #[path = "security/bounds.rs"]
 mod bounds;
+#[path = "security/client_alone.rs"]
+mod client_alone;
+#[path = "security/client_lists.rs"]
+mod client_lists;
+#[path = "security/client_messages.rs"]
+mod client_messages;
+#[path = "security/client_process.rs"]
+mod client_process;
+#[path = "security/client_rounds.rs"]
+mod client_rounds;
 #[path = "security/envelope.rs"]
 mod envelope;
 #[path = "security/features.rs"]
@@ -27,3 +42,5 @@ mod memory;
 mod pairing;
 #[path = "security/process.rs"]
 mod process;
+#[path = "security/terminal.rs"]
+mod terminal;

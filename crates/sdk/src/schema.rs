@@ -1,8 +1,10 @@
 //! JSON Schemas, compiled once and checked often.
 //!
-//! References are never fetched. A schema that is too large, too deep or has patterns that could take
-//! long is refused when it is compiled, so that checking a value takes time in proportion to the value.
+//! References are never fetched. A schema that is too large (also by what it refers to), too deep or has
+//! patterns that could take long is refused when it is compiled, so that checking a value takes time in proportion to the value.
 //! Without the feature `validation`, schemas are only bounded, and every value passes.
+
+mod expansion;
 
 #[cfg(feature = "server")]
 use std::sync::OnceLock;
@@ -77,6 +79,9 @@ impl Checker {
         let schema = Value::Object(schema.clone());
         if schema.to_string().len() > MAX_BYTES {
             return Err(Error::Invalid("the schema is too large".into()));
+        }
+        if !expansion::is_within_reason(&schema) {
+            return Err(Error::Invalid("the references of the schema lead too far, or elsewhere".into()));
         }
         Self::build(&schema)
     }

@@ -25,6 +25,15 @@ mod handshake;
 mod layers;
 #[path = "server/lifecycle.rs"]
 mod lifecycle;
+
+#[path = "server/transport.rs"]
+mod transport;
+
+#[path = "server/stateless.rs"]
+mod stateless;
+
+#[path = "server/bounds.rs"]
+mod bounds;
 #[path = "server/listen.rs"]
 mod listen;
 #[path = "server/logging.rs"]

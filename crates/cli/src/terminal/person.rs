@@ -49,7 +49,8 @@ fn heading(question: &Question) -> String {
 }
 
 fn ask(question: &Question) -> io::Result<ElicitAnswer> {
-    let (mut input, mut out) = (io::stdin().lock(), io::stderr().lock());
+    // Standard error is not locked: others have something to say while the person thinks.
+    let (mut input, mut out) = (io::stdin().lock(), io::stderr());
     writeln!(out, "{}", heading(question))?;
     match question {
         Question::Form { schema, .. } => form::fill(&mut input, &mut out, schema),

@@ -2,7 +2,8 @@
 
 use contexture::model::{JsonObject, Prompt, Resource, ResourceTemplate, Tool, code};
 use contexture::{Client, Error};
-use serde_json::{Value, json};
+use serde::Serialize;
+use serde_json::Value;
 
 use super::print;
 use crate::exit::Failure;
@@ -10,10 +11,27 @@ use crate::options::Target;
 use crate::terminal::style::Style;
 use crate::terminal::text::safe_line;
 
+#[derive(Serialize)]
+struct Tools<'a> {
+    tools: &'a [Tool],
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Resources<'a> {
+    resources: &'a [Resource],
+    resource_templates: &'a [ResourceTemplate],
+}
+
+#[derive(Serialize)]
+struct Prompts<'a> {
+    prompts: &'a [Prompt],
+}
+
 pub(super) async fn tools(client: Client, target: &Target) -> Result<(), Failure> {
     let tools = client.tools().await.map_err(Error::from)?;
     let style = Style::of_stdout();
-    print(target.format, &json!({ "tools": tools }), || {
+    print(target.format, &Tools { tools: &tools }, || {
         tools.iter().map(|tool| show_tool(tool, style)).collect()
     })
 }
@@ -29,8 +47,10 @@ fn show_tool(tool: &Tool, style: Style) -> String {
 fn parameters(schema: &JsonObject) -> String {
     let required = schema.get("required").and_then(Value::as_array);
     let is_required = |name: &str| required.is_some_and(|names| names.iter().any(|known| known == name));
-    let fields = schema.get("properties").and_then(Value::as_object).into_iter().flatten();
-    let shown = fields.map(|(name, field)| {
+    let mut fields: Vec<_> =
+        schema.get("properties").and_then(Value::as_object).into_iter().flatten().collect();
+    fields.sort_by_key(|(name, _)| !is_required(name));
+    let shown = fields.into_iter().map(|(name, field)| {
         let optional = if is_required(name) { "" } else { "?" };
         format!("{}{optional}: {}", safe_line(name), kind(field))
     });
@@ -70,7 +90,7 @@ pub(super) async fn resources(client: Client, target: &Target) -> Result<(), Fai
         templates => templates?,
     };
     let style = Style::of_stdout();
-    print(target.format, &json!({ "resources": resources, "resourceTemplates": templates }), || {
+    print(target.format, &Resources { resources: &resources, resource_templates: &templates }, || {
         let fixed = resources.iter().map(|resource| show_resource(resource, style));
         fixed.chain(templates.iter().map(|template| show_template(template, style))).collect()
     })
@@ -98,7 +118,7 @@ fn show_template(template: &ResourceTemplate, style: Style) -> String {
 pub(super) async fn prompts(client: Client, target: &Target) -> Result<(), Failure> {
     let prompts = client.prompts().await.map_err(Error::from)?;
     let style = Style::of_stdout();
-    print(target.format, &json!({ "prompts": prompts }), || {
+    print(target.format, &Prompts { prompts: &prompts }, || {
         prompts.iter().map(|prompt| show_prompt(prompt, style)).collect()
     })
 }

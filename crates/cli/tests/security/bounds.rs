@@ -81,7 +81,7 @@ fn ten_thousand_calls_at_once() {
 }
 
 #[test]
-fn cursors_and_tokens() {
+fn progress_tokens() {
     for stage in STAGES {
         let mut demo = stage.start();
         let meta = if stage == Stage::Modern { format!(",{META}") } else { String::new() };

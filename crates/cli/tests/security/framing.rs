@@ -27,6 +27,20 @@ fn garbage_and_blanks() {
     play(&STAGES, &rows);
 }
 
+/// Before anybody has named a revision, errors look as JSON-RPC has them.
+#[test]
+fn garbage_before_anything_else() {
+    for line in ["hello", "[]", r#"{"jsonrpc":"2.0","id":1.5,"method":"ping"}"#] {
+        let mut demo = Demo::start();
+        demo.send(line);
+        let complaint = demo.next();
+        assert!(matches!(complaint.code(), Some(-32700 | -32600)), "A01: {}", complaint.text);
+        assert_eq!(complaint.raw_id().as_deref(), Some("null"), "A01: {}", complaint.text);
+        Stage::Modern.settle(&mut demo, 0, "A01");
+        demo.finish();
+    }
+}
+
 #[test]
 fn what_is_not_unicode() {
     let around = |inside: &[u8]| {

@@ -32,7 +32,7 @@ pub(crate) const NEWEST: [Stage; 2] = [Stage::Session("2025-11-25"), Stage::Mode
 pub(crate) const META: &str = r#""io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"elicitation":{"form":{},"url":{}},"sampling":{},"roots":{}}"#;
 
 impl Stage {
-    /// Starts a server and opens the session, if there is to be one.
+    /// Starts a server and opens the session, or shows that there will be none.
     pub(crate) fn start(self) -> Demo {
         self.start_with(&[])
     }
@@ -44,6 +44,9 @@ impl Stage {
             let answer = demo.ask(initialize(revision), "0");
             assert_eq!(answer.json["result"]["protocolVersion"], revision);
             demo.send(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
+        } else {
+            // Before the first request nobody knows which revision is spoken.
+            demo.ask(self.request("0", "server/discover", ""), "0");
         }
         demo
     }
@@ -73,10 +76,10 @@ impl Stage {
         self.params(r#""name":"toggle","arguments":{}"#)
     }
 
-    /// What stands for an id that could not be read: null in the older revisions and outside sessions,
+    /// What stands for an id that could not be read: null in the older revisions and where none is known,
     /// nothing from 2025-11-25 on.
     pub(crate) fn unreadable_id(self) -> Option<&'static str> {
-        if self == Self::Session("2025-11-25") { None } else { Some("null") }
+        if matches!(self, Self::Session("2025-11-25") | Self::Modern) { None } else { Some("null") }
     }
 
     /// Whether arrays are batches here.

@@ -211,7 +211,8 @@ impl Decoder {
 
 fn call<'a>(members: &Members<'a>, method: &'a str, id: Option<RequestId>) -> Result<Message<'a>, Refusal> {
     if members.result.is_some() || members.error.is_some() {
-        return Err(refuse(id, true, "a message has a method or a result, not both"));
+        // Taken for a response: a call that waits for it fails at once, and nothing is run.
+        return Err(refuse(id, false, "a message has a method or a result, not both"));
     }
     let Some(method) = text_of(method) else {
         return Err(refuse(id, true, "the member \"method\" must be a string"));

@@ -3,6 +3,7 @@
 //! All questions of a round are checked before anybody is bothered with one of them. The server's state
 //! goes back as the very text that came. There is a limit to rounds and to questions.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use bytes::Bytes;
@@ -96,6 +97,10 @@ impl<'a> Rounds<'a> {
         if asked.request_state.as_ref().is_some_and(|state| !state.get().starts_with('"')) {
             return Err(Error::PeerMisbehaved("the state of an input round is not a string".into()));
         }
+        let limit = self.config.policy.request_state_bytes;
+        if asked.request_state.as_ref().is_some_and(|state| state_bytes(state) > limit) {
+            return Err(Error::TooMuch(format!("the state of an input round is limited to {limit} bytes")));
+        }
         let requests = asked.input_requests.unwrap_or_default();
         let limit = self.config.policy.input_requests;
         if requests.len() > limit {
@@ -107,6 +112,11 @@ impl<'a> Rounds<'a> {
             .collect::<Result<_>>()?;
         Ok(Asked { asks, state: asked.request_state })
     }
+}
+
+/// How long the state is. Escapes count as what they stand for, so that their choice makes no difference.
+fn state_bytes(state: &RawValue) -> usize {
+    serde_json::from_str::<Cow<'_, str>>(state.get()).map_or(usize::MAX, |text| text.len())
 }
 
 impl Asked {

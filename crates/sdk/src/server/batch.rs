@@ -30,7 +30,7 @@ impl Batches {
     }
 
     /// A request of the batch goes on for longer.
-    pub(super) fn expect(&mut self, batch: Option<u64>) {
+    pub(super) fn keep_open(&mut self, batch: Option<u64>) {
         if let Some(batch) = batch.and_then(|batch| self.open.get_mut(&batch)) {
             batch.waiting += 1;
         }

@@ -13,12 +13,13 @@ use serde::de::DeserializeOwned;
 use tower_service::Service as _;
 
 use super::asks::Asks;
+use super::builder::Hooks;
 use super::exchange::{Run, binding};
 use super::operation::{BoxFuture, Operation, OperationResult, Request, Stack};
 use super::pages::Pager;
 use super::seal::{Kept, Seal};
 use super::wire::Wire;
-use super::{Context, Hooks, KeepAlive, Principal, Registry};
+use super::{Context, KeepAlive, Principal, Registry};
 use crate::Policy;
 use crate::engine::Exchange;
 use crate::json_rpc;

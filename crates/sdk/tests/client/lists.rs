@@ -89,7 +89,7 @@ async fn a_list_without_end_is_stopped_and_what_came_is_kept() {
     let (client, mut server) = full_pair(Client::builder().policy(policy), MODERN).await;
     for cycle in [vec!["A"], vec!["A", "B"]] {
         let serve = async {
-            for turn in 0..=cycle.len() {
+            for turn in 0..20 {
                 let asked = server.asked("tools/list").await;
                 let next = Some(cycle[turn % cycle.len()]);
                 server.complete(&asked, page("tools", vec![tool("t")], next)).await;
@@ -97,7 +97,7 @@ async fn a_list_without_end_is_stopped_and_what_came_is_kept() {
         };
         let (partial, ()) = tokio::join!(client.tools(), serve);
         let partial = partial.expect_err("a circle");
-        assert!(matches!(partial.reason, Error::PeerMisbehaved(_)) && partial.items.len() == cycle.len() + 1);
+        assert!(matches!(partial.reason, Error::TooMuch(_)) && partial.items.len() == 20);
     }
     let serve = async {
         for turn in 0..20 {

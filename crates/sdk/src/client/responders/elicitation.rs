@@ -181,7 +181,8 @@ fn safe_host(url: &str) -> std::result::Result<String, String> {
     let lower = url.to_ascii_lowercase();
     let rest = lower.strip_prefix("https://").or_else(|| lower.strip_prefix("http://"));
     let Some(rest) = rest else { return Err("only https and http URLs are shown to people".into()) };
-    if url.chars().any(|c| c.is_control() || c.is_whitespace() || c == '\\') {
+    // A URI is ASCII; whatever is not can look like something else, or turn the line around.
+    if !url.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'\\') {
         return Err("the URL has characters that hide where it leads".into());
     }
     let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
@@ -221,6 +222,8 @@ mod tests {
             "//a.example",
             "vbscript:x",
             "https://a.example/\u{7}",
+            "https://a.example/\u{202e}",
+            "https://\u{430}.example/",
         ];
         for url in bad {
             assert!(safe_host(url).is_err(), "{url}");

@@ -1,0 +1,61 @@
+//! The binary as people use it: every verb against the demo over a real pipe.
+
+#[path = "cli/ends.rs"]
+mod ends;
+#[path = "cli/story.rs"]
+mod story;
+#[path = "cli/verbs.rs"]
+mod verbs;
+
+use std::process::{Command, Output, Stdio};
+
+use serde_json::Value;
+
+const BINARY: &str = env!("CARGO_BIN_EXE_contexture");
+
+/// How a run ended and what it said.
+struct Run {
+    code: Option<i32>,
+    stdout: String,
+    stderr: String,
+}
+
+impl Run {
+    fn json(&self) -> Value {
+        serde_json::from_str(&self.stdout).unwrap_or_else(|error| panic!("{error}: {:?}", self.stdout))
+    }
+
+    /// The one line of JSON on standard error.
+    fn error(&self) -> Value {
+        let last = self.stderr.lines().last().unwrap_or_default();
+        let line: Value = serde_json::from_str(last).unwrap_or_else(|error| panic!("{error}: {last:?}"));
+        line["error"].clone()
+    }
+}
+
+impl From<Output> for Run {
+    fn from(output: Output) -> Self {
+        Self {
+            code: output.status.code(),
+            stdout: String::from_utf8(output.stdout).expect("text"),
+            stderr: String::from_utf8(output.stderr).expect("text"),
+        }
+    }
+}
+
+fn command(arguments: &[&str]) -> Command {
+    let mut command = Command::new(BINARY);
+    command.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command.env_remove("RUST_LOG").env_remove("NO_COLOR");
+    command
+}
+
+/// Runs with these arguments, without a terminal.
+fn run(arguments: &[&str]) -> Run {
+    command(arguments).output().expect("the binary runs").into()
+}
+
+/// Runs a verb on the demo as a process of its own.
+fn on_demo(arguments: &[&str]) -> Run {
+    run(&[arguments, &["--", BINARY, "demo"]].concat())
+}
