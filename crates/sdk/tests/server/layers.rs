@@ -74,10 +74,10 @@ async fn replies_can_be_changed_before_they_leave() {
         let server = server().layer(filter_output(|context, reply| {
             assert_eq!(context.principal().subject(), "local");
             match reply {
-                Reply::Tool(result) => {
-                    if result.content.iter().any(|block| block.as_text() == Some("secret")) {
-                        *result = CallToolResult::new(vec![Content::text("[removed]")]);
-                    }
+                Reply::Tool(result)
+                    if result.content.iter().any(|block| block.as_text() == Some("secret")) =>
+                {
+                    *result = CallToolResult::new(vec![Content::text("[removed]")]);
                 }
                 Reply::Tools(list) => list.tools.truncate(1),
                 _ => {}
