@@ -256,6 +256,13 @@ impl Server {
         self
     }
 
+    /// Declares tools, prompts and resources even while there are none: for servers that add them later.
+    #[must_use]
+    pub fn empty_lists(self) -> Self {
+        self.registry.offer_all();
+        self
+    }
+
     /// Does not announce changes of lists.
     #[must_use]
     pub fn without_list_changed(mut self) -> Self {

@@ -177,6 +177,15 @@ impl Registry {
         self.shared.bus.publish(&Change::Updated(uri.to_owned()));
     }
 
+    /// Declares lists that have nothing in them yet.
+    pub(super) fn offer_all(&self) {
+        self.edit(|tables| {
+            tables.tools.offered = true;
+            tables.prompts.offered = true;
+            tables.resources.offered = true;
+        });
+    }
+
     pub(super) fn add_completer(
         &self,
         target: CompletionTarget,

@@ -464,3 +464,18 @@ async fn a_filter_sees_every_result_before_it_leaves() {
         assert_eq!((text(&bad["result"]), &bad["result"]["isError"]), ("no [removed] today", &json!(true)));
     }
 }
+
+#[tokio::test]
+async fn a_server_that_starts_empty_can_announce_what_comes() {
+    for revision in LEGACY {
+        let server = Server::new("test", "1.0.0").empty_lists();
+        let registry = server.registry();
+        let mut peer = Peer::session(server, revision, json!({})).await;
+        let empty = peer.request("tools/list", json!({})).await.expect("an answer");
+        assert_eq!(empty["result"]["tools"], json!([]));
+        registry.add_tool(tool("late").handler(|| async { "here" })).expect("a new name");
+        peer.expect("notifications/tools/list_changed").await.expect("an announcement");
+        let late = peer.request("tools/call", json!({ "name": "late" })).await.expect("an answer");
+        assert_eq!(late["result"]["content"][0]["text"], "here");
+    }
+}
