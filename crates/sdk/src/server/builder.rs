@@ -148,7 +148,7 @@ impl Server {
         self
     }
 
-    /// Shares a value with handlers, which take it as [`State<T>`].
+    /// Shares a value with handlers, which take it as [`State<T>`](super::State).
     #[must_use]
     pub fn state<T: Send + Sync + 'static>(mut self, state: T) -> Self {
         self.states.insert(TypeId::of::<T>(), Arc::new(state));
