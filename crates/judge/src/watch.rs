@@ -74,7 +74,10 @@ impl Watch {
         let own = message["params"]["_meta"][VERSION_KEY].as_str();
         let own = own.filter(|date| REVISIONS.contains(date)).map(str::to_owned);
         let revision = own.or_else(|| match method {
-            "initialize" => message["params"]["protocolVersion"].as_str().map(str::to_owned),
+            "initialize" => {
+                let offered = message["params"]["protocolVersion"].as_str();
+                offered.filter(|date| REVISIONS.contains(date)).map(str::to_owned)
+            }
             _ => self.notified(message).or_else(|| self.session.clone()),
         });
         if let Some(id) = id {

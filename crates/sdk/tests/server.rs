@@ -17,10 +17,25 @@ mod batches;
 mod cancellation;
 #[path = "server/completion.rs"]
 mod completion;
+#[path = "server/elicitation.rs"]
+mod elicitation;
 #[path = "server/handshake.rs"]
 mod handshake;
+#[path = "server/layers.rs"]
+mod layers;
 #[path = "server/lifecycle.rs"]
 mod lifecycle;
+
+#[path = "server/transport.rs"]
+mod transport;
+
+#[path = "server/stateless.rs"]
+mod stateless;
+
+#[path = "server/bounds.rs"]
+mod bounds;
+#[path = "server/listen.rs"]
+mod listen;
 #[path = "server/logging.rs"]
 mod logging;
 #[path = "server/modern.rs"]
@@ -35,7 +50,13 @@ mod progress;
 mod prompts;
 #[path = "server/resources.rs"]
 mod resources;
+#[path = "server/roots.rs"]
+mod roots;
 #[path = "server/rounds.rs"]
 mod rounds;
+#[path = "server/sampling.rs"]
+mod sampling;
+#[path = "server/speaking.rs"]
+mod speaking;
 #[path = "server/tools.rs"]
 mod tools;

@@ -17,12 +17,14 @@ use serde_json::Value;
 use super::Context;
 use super::context::lock;
 use super::form::form_of;
-use super::seal::Kept;
+use super::seal::{Kept, fresh_id};
+use crate::engine::Peer;
 use crate::model::{
     CreateMessageParams, CreateMessageResult, ElicitAction, ElicitParams, ElicitResult, ElicitSchema,
-    ElicitValue, InputRequest, InputRequests, ListRootsResult, Method, Root,
+    ElicitValue, ErrorObject, InputRequest, InputRequests, ListRootsResult, Method, Root,
 };
 use crate::revision::Lower;
+use crate::revision::lower::unaskable_field;
 use crate::schema::Checker;
 use crate::{Capability, Error, Result};
 
@@ -33,6 +35,8 @@ pub(super) struct Asks {
     pub(super) replay: bool,
     pub(super) kept: Kept,
     pub(super) wanted: InputRequests,
+    /// An answer of this round that is none: the fault of the request, not of the handler.
+    pub(super) fault: Option<ErrorObject>,
 }
 
 impl Context {
@@ -63,8 +67,8 @@ impl Context {
         form: ElicitSchema,
     ) -> Result<BTreeMap<String, ElicitValue>> {
         let schema = serde_json::to_value(&form).map_err(|error| Error::Misuse(error.to_string()))?;
-        let params = ElicitParams::form(message, form);
-        self.need(Capability::Elicitation)?;
+        let mut params = ElicitParams::form(message, form);
+        prepare(&mut params, self.peer())?;
         let answer: ElicitResult = self.ask(key, InputRequest::Elicit(params)).await?;
         let answers = accepted(&answer)?.unwrap_or_default();
         let checker = Checker::compile(schema.as_object().unwrap_or(&serde_json::Map::new()))?;
@@ -84,8 +88,8 @@ impl Context {
         message: impl Into<String>,
         url: impl Into<String>,
     ) -> Result<()> {
-        self.need(Capability::UrlElicitation)?;
-        let params = ElicitParams::url(message, url);
+        let mut params = ElicitParams::url(message, url);
+        prepare(&mut params, self.peer())?;
         let answer: ElicitResult = self.ask(key, InputRequest::Elicit(params)).await?;
         accepted(&answer).map(drop)
     }
@@ -95,7 +99,7 @@ impl Context {
     /// # Errors
     /// [`Error::Unsupported`] if the client has no model to ask; [`Error::Remote`] if it refused.
     pub async fn sample(&self, key: &str, request: CreateMessageParams) -> Result<CreateMessageResult> {
-        self.need(if request.tools.is_some() { Capability::SamplingTools } else { Capability::Sampling })?;
+        self.need(needed_for(&request))?;
         self.ask(key, InputRequest::CreateMessage(Box::new(request))).await
     }
 
@@ -109,10 +113,11 @@ impl Context {
         if let Some(roots) = self.inner.wire.roots().filter(|_| may_cache) {
             return Ok(roots);
         }
+        let asked_at = self.inner.wire.roots_changes();
         let answer: ListRootsResult = self.ask(key, InputRequest::ListRoots(None)).await?;
         let roots = super::roots::valid_roots(answer.roots.into_vec());
         if may_cache && self.rules().has_server_requests {
-            self.inner.wire.set_roots(Some(Arc::clone(&roots)));
+            self.inner.wire.remember_roots(&roots, asked_at);
         }
         Ok(roots)
     }
@@ -138,21 +143,7 @@ impl Context {
 
     /// Fails unless the client can be asked for this.
     pub(super) fn need(&self, capability: Capability) -> Result<()> {
-        let (rules, client) = (self.rules(), &self.peer().capabilities);
-        let elicitation = client.elicitation.as_ref().filter(|_| rules.has_elicitation());
-        let can = match capability {
-            Capability::Elicitation => elicitation.is_some_and(|elicitation| elicitation.has_form()),
-            Capability::UrlElicitation => {
-                rules.has_url_elicitation && elicitation.is_some_and(|elicitation| elicitation.has_url())
-            }
-            Capability::Sampling => client.sampling.is_some(),
-            Capability::SamplingTools => {
-                rules.has_sampling_tools
-                    && client.sampling.as_ref().is_some_and(|sampling| sampling.tools.is_some())
-            }
-            Capability::Roots => client.roots.is_some(),
-        };
-        if can { Ok(()) } else { Err(Error::Unsupported(capability)) }
+        need(capability, self.peer())
     }
 
     async fn ask<T: DeserializeOwned>(&self, key: &str, mut request: InputRequest) -> Result<T> {
@@ -165,7 +156,22 @@ impl Context {
         } else {
             request_now(self, &request).await?
         };
-        serde_json::from_value(answer).map_err(|error| Error::PeerMisbehaved(format!("its answer: {error}")))
+        match serde_json::from_value(answer) {
+            Ok(answer) => Ok(answer),
+            Err(error) if self.rules().has_server_requests => {
+                Err(Error::PeerMisbehaved(format!("its answer: {error}")))
+            }
+            Err(error) => self.refuse_answer(key, &error).await,
+        }
+    }
+
+    /// Ends the exchange, as an unanswered question does.
+    async fn refuse_answer<T>(&self, key: &str, error: &serde_json::Error) -> T {
+        let fault = ErrorObject::invalid_params("an inputResponse does not answer what was asked")
+            .data(serde_json::json!({ "key": key, "fault": error.to_string() }));
+        lock(&self.inner.asks).fault = Some(fault);
+        self.inner.life.wake();
+        std::future::pending().await
     }
 
     /// The recorded answer, or no answer in this round.
@@ -185,6 +191,53 @@ impl Context {
             Poll::Pending
         })
         .await
+    }
+}
+
+/// Fails unless this client can be asked for this.
+pub(super) fn need(capability: Capability, peer: &Peer) -> Result<()> {
+    let (rules, client) = (peer.revision.rules(), &peer.capabilities);
+    let elicitation = client.elicitation.as_ref().filter(|_| rules.has_elicitation());
+    let can = match capability {
+        Capability::Elicitation => elicitation.is_some_and(|elicitation| elicitation.has_form()),
+        Capability::UrlElicitation => {
+            rules.has_url_elicitation && elicitation.is_some_and(|elicitation| elicitation.has_url())
+        }
+        Capability::Sampling => client.sampling.is_some(),
+        Capability::SamplingTools => {
+            rules.has_sampling_tools
+                && client.sampling.as_ref().is_some_and(|sampling| sampling.tools.is_some())
+        }
+        Capability::Roots => client.roots.is_some(),
+    };
+    if can { Ok(()) } else { Err(Error::Unsupported(capability)) }
+}
+
+/// What asking the model this way takes.
+pub(super) fn needed_for(request: &CreateMessageParams) -> Capability {
+    if request.tools.is_some() { Capability::SamplingTools } else { Capability::Sampling }
+}
+
+/// Fails unless a person can be asked this through this client; completes it for the client's revision.
+pub(super) fn prepare(params: &mut ElicitParams, peer: &Peer) -> Result<()> {
+    let rules = peer.revision.rules();
+    match params {
+        ElicitParams::Url(url) => {
+            need(Capability::UrlElicitation, peer)?;
+            if rules.has_elicitation_ids && url.elicitation_id.is_none() {
+                url.elicitation_id = Some(fresh_id()?);
+            }
+            Ok(())
+        }
+        ElicitParams::Form(form) => {
+            need(Capability::Elicitation, peer)?;
+            // Lowered, it would ask the person for something else, and the answer would not fit.
+            match unaskable_field(&form.requested_schema, rules) {
+                Some(_) => Err(Error::Unsupported(Capability::Elicitation)),
+                None => Ok(()),
+            }
+        }
+        _ => Ok(()),
     }
 }
 

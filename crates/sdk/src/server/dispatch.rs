@@ -207,7 +207,7 @@ impl<T: Transport> Connection<T> {
             Some(Method::Cancelled) => self.cancelled(notification.params),
             Some(Method::Initialized) => self.initialized(),
             Some(Method::RootsListChanged) => {
-                self.wire.set_roots(None);
+                self.wire.forget_roots();
                 self.run_hook(self.serving.hooks.roots_changed.clone());
             }
             _ => tracing::debug!("a notification that means nothing here"),

@@ -78,6 +78,9 @@ impl Run {
                 Ok(Poll::Pending) => {}
                 Err(_) => return Poll::Ready(self.panicked()),
             }
+            if let Some(fault) = lock(&self.context.inner.asks).fault.take() {
+                return Poll::Ready(Outcome::Error(fault));
+            }
             let wanted = self.take_wanted();
             if wanted.is_empty() {
                 return Poll::Pending;

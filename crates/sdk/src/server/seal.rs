@@ -111,6 +111,13 @@ fn now() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
 }
 
+/// An id that nobody has used and nobody can guess.
+pub(crate) fn fresh_id() -> Result<String> {
+    let mut id = [0; 16];
+    SystemRandom::new().fill(&mut id).map_err(|_| no_randomness())?;
+    Ok(URL_SAFE_NO_PAD.encode(id))
+}
+
 fn no_randomness() -> Error {
     Error::Misuse("the operating system gives no random numbers".into())
 }

@@ -9,6 +9,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use super::asks::{need, needed_for, prepare};
 use super::wire::Wire;
 use crate::engine::{Patience, Peer};
 use crate::model::{
@@ -56,10 +57,11 @@ impl Session {
     /// # Errors
     /// [`Error::Unsupported`] if the client has no roots.
     pub async fn roots(&self) -> Result<Arc<[Root]>> {
-        self.need(self.peer.capabilities.roots.is_some(), Capability::Roots)?;
+        need(Capability::Roots, &self.peer)?;
+        let asked_at = self.wire.roots_changes();
         let answer: ListRootsResult = self.request(Method::RootsList, None::<&Value>).await?;
         let roots = super::roots::valid_roots(answer.roots.into_vec());
-        self.wire.set_roots(Some(Arc::clone(&roots)));
+        self.wire.remember_roots(&roots, asked_at);
         Ok(roots)
     }
 
@@ -68,7 +70,7 @@ impl Session {
     /// # Errors
     /// [`Error::Unsupported`] if the client has none; [`Error::Remote`] if it refused.
     pub async fn sample(&self, mut request: CreateMessageParams) -> Result<CreateMessageResult> {
-        self.need(self.peer.capabilities.sampling.is_some(), Capability::Sampling)?;
+        need(needed_for(&request), &self.peer)?;
         request.lower(self.rules());
         self.request(Method::SamplingCreateMessage, Some(&request)).await
     }
@@ -78,18 +80,13 @@ impl Session {
     /// # Errors
     /// [`Error::Unsupported`] if the client cannot.
     pub async fn elicit(&self, mut request: ElicitParams) -> Result<ElicitResult> {
-        let can = self.rules().has_elicitation() && self.peer.capabilities.elicitation.is_some();
-        self.need(can, Capability::Elicitation)?;
+        prepare(&mut request, &self.peer)?;
         request.lower(self.rules());
         self.request(Method::ElicitationCreate, Some(&request)).await
     }
 
     fn rules(&self) -> &'static Rules {
         self.peer.revision.rules()
-    }
-
-    fn need(&self, can: bool, capability: Capability) -> Result<()> {
-        if can { Ok(()) } else { Err(Error::Unsupported(capability)) }
     }
 
     async fn request<P: Serialize, T: DeserializeOwned>(

@@ -43,6 +43,8 @@ struct State {
     changes: Changes,
     watched: HashMap<String, usize>,
     roots: Option<Arc<[Root]>>,
+    /// How often the client's roots have changed.
+    roots_changes: u64,
     /// Set by the session, for calls that are under way as well.
     log_level: Option<LoggingLevel>,
     /// Answers are not read any more.
@@ -71,6 +73,7 @@ impl Wire {
                 changes: Changes::default(),
                 watched: HashMap::new(),
                 roots: None,
+                roots_changes: 0,
                 log_level: None,
                 answerless: false,
                 closed: false,
@@ -254,8 +257,24 @@ impl Wire {
         self.lock().roots.clone()
     }
 
-    pub(crate) fn set_roots(&self, roots: Option<Arc<[Root]>>) {
-        self.lock().roots = roots;
+    /// How often the roots have changed, for [`remember_roots`](Self::remember_roots).
+    pub(crate) fn roots_changes(&self) -> u64 {
+        self.lock().roots_changes
+    }
+
+    /// Keeps an answer, unless the roots have changed since it was asked for.
+    pub(crate) fn remember_roots(&self, roots: &Arc<[Root]>, asked_at: u64) {
+        let mut state = self.lock();
+        if state.roots_changes == asked_at {
+            state.roots = Some(Arc::clone(roots));
+        }
+    }
+
+    /// The client says that its roots have changed.
+    pub(crate) fn forget_roots(&self) {
+        let mut state = self.lock();
+        state.roots = None;
+        state.roots_changes += 1;
     }
 
     /// Moves what is to be sent into `lines`, which is empty.

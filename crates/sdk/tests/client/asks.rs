@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use crate::support::{ALL, LEGACY, MODERN, Played, full_pair};
 
 fn roots() -> Roots {
-    Roots::new().with(Root::new("file:///work/a").name("a")).expect("a root")
+    Roots::new().with(Root::new("file:///srv/project/a").name("a")).expect("a root")
 }
 
 fn sample_params() -> Value {
@@ -97,22 +97,22 @@ async fn roots_are_explicit_checked_and_announced() {
         let roots = roots().permit(|root| !root.uri.contains("secret"));
         let (_client, mut server) = full_pair(Client::builder().roots(roots.clone()), revision).await;
         let listed = server.ask("roots/list", Value::Null).await;
-        assert_eq!(listed["result"]["roots"], json!([{ "uri": "file:///work/a", "name": "a" }]));
-        roots.add(Root::new("file:///work/secret")).expect("added");
+        assert_eq!(listed["result"]["roots"], json!([{ "uri": "file:///srv/project/a", "name": "a" }]));
+        roots.add(Root::new("file:///srv/project/secret")).expect("added");
         server.asked("notifications/roots/list_changed").await;
-        roots.add(Root::new("file:///work/b")).expect("added");
+        roots.add(Root::new("file:///srv/project/b")).expect("added");
         server.asked("notifications/roots/list_changed").await;
-        assert!(!roots.add(Root::new("file:///work/b")).expect("known"), "no change, no notification");
+        assert!(!roots.add(Root::new("file:///srv/project/b")).expect("known"), "no change, no notification");
         let listed = server.ask("roots/list", json!({})).await;
         assert_eq!(
             listed["result"]["roots"].as_array().map(Vec::len),
             Some(2),
             "the secret one is held back"
         );
-        assert!(roots.remove("file:///work/a"));
+        assert!(roots.remove("file:///srv/project/a"));
         server.asked("notifications/roots/list_changed").await;
         server.hears_nothing().await;
-        for bad in ["http://a/b", "/work", "file:///a/../../etc", "file:///a/%2e%2e/etc", "work"] {
+        for bad in ["http://a/b", "/srv/project", "file:///a/../../etc", "file:///a/%2e%2e/etc", "work"] {
             assert!(matches!(roots.add(Root::new(bad)), Err(Error::Misuse(_))), "{bad}");
         }
         assert_eq!(roots.list().len(), 2);
@@ -346,6 +346,26 @@ async fn the_person_decides() {
         assert_eq!(code_of(&mut server, "elicitation/create", params).await, -32603, "not a bad accept");
         assert_eq!(code_of(&mut server, "elicitation/create", json!({ "message": "x" })).await, -32602);
     }
+}
+
+// covers: ELIC-NO-SENSITIVE
+#[tokio::test(start_paused = true)]
+async fn a_form_that_asks_for_secrets_can_be_refused_by_what_it_asks() {
+    let elicitation = Elicitation::new(async |question: Question| {
+        let Question::Form { schema, .. } = &question else { panic!("a form") };
+        let asks_for_secrets = ["password", "name"].map(|field| schema.property(field).is_some());
+        if asks_for_secrets == [false, true] {
+            ElicitAnswer::accept([("name", "Ada")])
+        } else {
+            ElicitAnswer::Decline
+        }
+    });
+    let (_client, mut server) = full_pair(Client::builder().elicitation(elicitation), "2025-06-18").await;
+    let honest = server.ask("elicitation/create", form_params()).await;
+    assert_eq!(honest["result"]["action"], "accept");
+    let mut prying = form_params();
+    prying["requestedSchema"]["properties"]["password"] = json!({ "type": "string" });
+    assert_eq!(server.ask("elicitation/create", prying).await["result"], json!({ "action": "decline" }));
 }
 
 /// Security row G22.

@@ -142,6 +142,7 @@ async fn ids_come_back_byte_for_byte() {
 }
 
 // covers: BASE-RESP-ONE-OF, BASE-RESP-NOT-BOTH, BASE-ERROR-CODE-INT, BASE-ERROR-CODE-MESSAGE
+// covers: SCHEMA-RESULT-OBJECT
 #[tokio::test]
 async fn a_malformed_answer_fails_what_waits_for_it() {
     let error = json!({ "code": -1, "message": "no" });
@@ -149,6 +150,7 @@ async fn a_malformed_answer_fails_what_waits_for_it() {
         json!({}),
         json!({ "result": {}, "error": error }),
         json!({ "result": "text" }),
+        json!({ "result": null }),
         json!({ "error": { "code": "-32601", "message": "text" } }),
         json!({ "error": { "code": 1.5, "message": "fraction" } }),
         json!({ "error": { "code": 1 } }),
@@ -171,6 +173,7 @@ async fn a_malformed_answer_fails_what_waits_for_it() {
         let responses = peer.transcript().sent_by(Side::Server);
         for message in responses.iter().filter(|message| message.get("method").is_none()) {
             assert!(message.get("result").is_some() != message.get("error").is_some(), "{message}");
+            assert!(message.get("result").is_none_or(Value::is_object), "{message}");
         }
     }
 }
@@ -193,6 +196,41 @@ async fn unknown_members_of_an_answer_do_no_harm() {
                 "x-unknown": [1, { "deep": null }], "_meta": { "com.example/y": true } });
             peer.answer(&asked, result).await.expect("sent");
             assert_eq!(text(&peer.response(&json!(id)).await.expect("an answer")), "m", "{revision}");
+        }
+    }
+}
+
+// covers: SCHEMA-EMPTY-RESULT
+#[tokio::test]
+async fn methods_without_data_are_answered_with_nothing() {
+    for revision in LEGACY {
+        let mut peer = Peer::session(server(), revision, json!({})).await;
+        for (method, params) in [
+            ("ping", json!({})),
+            ("logging/setLevel", json!({ "level": "error" })),
+            ("resources/subscribe", json!({ "uri": "demo://note" })),
+            ("resources/unsubscribe", json!({ "uri": "demo://note" })),
+        ] {
+            assert_eq!(peer.call(method, params).await["result"], json!({}), "{revision} {method}");
+        }
+    }
+}
+
+// covers: SCHEMA-ERROR-ID
+#[tokio::test]
+async fn a_client_that_could_not_read_us_may_say_so_without_an_id() {
+    for revision in LEGACY {
+        let mut peer = Peer::session(server(), revision, json!({})).await;
+        peer.settle().await.expect("ready");
+        for id in [json!({}), json!({ "id": null })] {
+            let mut complaint = json!({ "jsonrpc": "2.0", "error": { "code": -32700, "message": "what?" } });
+            complaint.as_object_mut().expect("an object").extend(id.as_object().expect("an object").clone());
+            peer.send(complaint).await.expect("sent");
+            assert_eq!(
+                peer.settle().await.expect("ready"),
+                Vec::<Value>::new(),
+                "{revision}: no answer to that"
+            );
         }
     }
 }
@@ -248,7 +286,7 @@ async fn text_is_utf8_and_nothing_else() {
     }
 }
 
-// covers: BASE-ERR-PARSE, BASE-ERR-INVALID-REQUEST
+// covers: BASE-ERR-PARSE, BASE-ERR-INVALID-REQUEST, SCHEMA-PARAMS-OBJECT, SCHEMA-ERROR-ID
 #[tokio::test]
 async fn what_is_not_json_and_what_is_no_request_are_told_apart() {
     let lines = [
@@ -364,7 +402,6 @@ async fn errors_are_short_sentences_whatever_the_peer_sends() {
             json!({ "ref": { "type": long }, "argument": { "name": long, "value": long } }),
         ),
         ("tools/list".into(), json!({ "cursor": long })),
-        ("initialize".into(), json!({ "protocolVersion": long })),
     ];
     for revision in EVERY {
         let mut peer = Peer::speaking(server(), revision, json!({})).await;
@@ -379,6 +416,9 @@ async fn errors_are_short_sentences_whatever_the_peer_sends() {
             assert!(!message.contains('\n') && message.len() <= 256, "{revision} {method}: {message}");
         }
     }
+    let initialize = json!({ "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": long });
+    let refused = Peer::of(server()).request("initialize", initialize).await.expect("an answer");
+    assert!(refused["error"]["message"].as_str().is_some_and(|message| message.len() <= 256), "{refused}");
 }
 
 // covers: BASE-META-NO-ASSUMPTIONS

@@ -62,7 +62,7 @@ async fn what_is_registered_is_declared() {
     }
 }
 
-// covers: PROMPT-ERR-NAME, PROMPT-ERR-ARGS, PROMPT-VALIDATE-ARGS
+// covers: PROMPT-ERR-NAME, PROMPT-ERR-ARGS, PROMPT-VALIDATE-ARGS, PROMPT-ARG-REQUIRED
 #[tokio::test]
 async fn wrong_arguments_never_reach_the_handler() {
     for revision in ALL {

@@ -284,11 +284,8 @@ async fn failures_are_told_apart() {
 // covers: RES-SEC-VALIDATE-URI
 #[tokio::test]
 async fn uris_that_are_malformed_or_climb_are_refused() {
-    let bad = [
-        "",
-        "note",
-        "demo://no te",
-        "demo://%g0",
+    let malformed = ["", "note", "demo://no te", "demo://%g0", "demo://ü", "1demo://note"];
+    let strange = [
         "files:///../etc/passwd",
         "files:///a/../../etc/passwd",
         "files:///%2e%2e/etc/passwd",
@@ -303,10 +300,11 @@ async fn uris_that_are_malformed_or_climb_are_refused() {
     ];
     for revision in EVERY {
         let mut peer = Peer::speaking(server(), revision, json!({})).await;
-        for uri in bad {
+        for uri in malformed.iter().chain(&strange) {
             let refused = peer.call("resources/read", json!({ "uri": uri })).await;
             let code = refused["error"]["code"].as_i64().expect("an error");
-            assert!(code == -32602 || code == not_found(revision), "{revision} {uri:?} {refused}");
+            let expected = if malformed.contains(uri) { -32602 } else { not_found(revision) };
+            assert!(code == expected || code == -32602, "{revision} {uri:?} {refused}");
             if revision != MODERN {
                 let refused = peer.call("resources/subscribe", json!({ "uri": uri })).await;
                 assert!(refused.get("error").is_some(), "{revision} {uri:?} {refused}");
@@ -370,6 +368,30 @@ async fn who_may_no_longer_know_is_not_told() {
     }
 }
 
+// covers: RES-SEC-PERMS
+#[tokio::test]
+async fn a_modern_stream_does_not_tell_what_may_not_be_known() {
+    let (server, open, _) = guarded();
+    let mut peer = Peer::speaking(server, MODERN, json!({})).await;
+    let wanted = json!({ "notifications": { "resourceSubscriptions": ["demo://secret", "demo://note"] } });
+    let acknowledged = "notifications/subscriptions/acknowledged";
+    open.store(false, Ordering::Relaxed);
+    let first = peer.start("subscriptions/listen", with_meta(wanted.clone(), json!({}))).await.expect("sent");
+    let honoured = peer.expect(acknowledged).await.expect("open");
+    assert_eq!(honoured["params"]["notifications"], json!({ "resourceSubscriptions": ["demo://note"] }));
+    peer.notify("notifications/cancelled", json!({ "requestId": first })).await.expect("sent");
+
+    open.store(true, Ordering::Relaxed);
+    peer.start("subscriptions/listen", with_meta(wanted.clone(), json!({}))).await.expect("sent");
+    let honoured = peer.expect(acknowledged).await.expect("open");
+    assert_eq!(honoured["params"]["notifications"], wanted["notifications"]);
+    peer.registry().resource_updated("demo://secret");
+    peer.expect("notifications/resources/updated").await.expect("told while allowed");
+    open.store(false, Ordering::Relaxed);
+    peer.registry().resource_updated("demo://secret");
+    assert_eq!(told(&mut peer, "notifications/resources/updated").await, 0);
+}
+
 #[tokio::test]
 async fn subscriptions_are_bounded() {
     let mut policy = contexture::Policy::default();
@@ -381,4 +403,30 @@ async fn subscriptions_are_bounded() {
     }
     assert_eq!(peer.call("resources/unsubscribe", json!({ "uri": "files:///1" })).await["result"], json!({}));
     assert!(peer.call("resources/subscribe", json!({ "uri": "files:///3" })).await.get("result").is_some());
+}
+
+// covers: RES-HTTPS-OTHERWISE
+#[test]
+fn what_the_server_reads_for_the_client_has_a_scheme_of_its_own() {
+    let source = include_str!("../../src/server/resource.rs");
+    let (before, _) = source.split_once("pub fn resource(").expect("the builder");
+    let documentation = before.rsplit_once("\n\n").expect("its documentation").1;
+    assert!(
+        documentation.contains("`https:` only for what clients can fetch from the web"),
+        "{documentation}"
+    );
+
+    let crates = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let mut folders = vec![crates.join("../README.md"), crates];
+    let mut looked_at = 0;
+    while let Some(path) = folders.pop() {
+        if let Ok(entries) = std::fs::read_dir(&path) {
+            folders.extend(entries.filter_map(Result::ok).map(|entry| entry.path()));
+        } else if path.extension().is_some_and(|extension| extension == "rs" || extension == "md") {
+            let text = std::fs::read_to_string(&path).unwrap_or_default();
+            looked_at += 1;
+            assert!(!text.contains(concat!("resource(\"", "https:")), "{}", path.display());
+        }
+    }
+    assert!(looked_at > 50, "the whole project was looked at, not {looked_at} files");
 }
