@@ -4,6 +4,8 @@
 //! patterns that could take long is refused when it is compiled, so that checking a value takes time in proportion to the value.
 //! Without the feature `validation`, schemas are only bounded, and every value passes.
 
+#[cfg(feature = "validation")]
+mod effort;
 mod expansion;
 
 #[cfg(feature = "server")]
@@ -23,6 +25,9 @@ const MAX_SUBSCHEMAS: usize = 10_000;
 const MAX_FAULTS: usize = 5;
 #[cfg(feature = "validation")]
 const MAX_PATTERN_BYTES: usize = 1024 * 1024;
+/// Members and items of a schema up to which checking costs little, unless it refers to itself.
+#[cfg(feature = "validation")]
+const SMALL: usize = 256;
 
 /// The schema of a tool's arguments.
 ///
@@ -66,6 +71,9 @@ impl ArgumentChecker {
 pub(crate) struct Checker {
     #[cfg(feature = "validation")]
     validator: jsonschema::Validator,
+    /// The schema, where a small value could take long to check.
+    #[cfg(feature = "validation")]
+    laborious: Option<Value>,
 }
 
 impl Checker {
@@ -83,28 +91,32 @@ impl Checker {
         if !expansion::is_within_reason(&schema) {
             return Err(Error::Invalid("the references of the schema lead too far, or elsewhere".into()));
         }
-        Self::build(&schema)
+        Self::build(schema, nodes)
     }
 
     #[cfg(feature = "validation")]
-    fn build(schema: &Value) -> Result<Self> {
+    fn build(schema: Value, nodes: usize) -> Result<Self> {
         let patterns = jsonschema::PatternOptions::regex().size_limit(MAX_PATTERN_BYTES);
         let validator = jsonschema::options()
             .offline()
             .with_pattern_options(patterns)
-            .build(schema)
+            .build(&schema)
             .map_err(|error| Error::Invalid(format!("the schema does not compile: {error}")))?;
-        Ok(Self { validator })
+        let laborious = nodes > SMALL || expansion::Names::of(&schema).references;
+        Ok(Self { validator, laborious: laborious.then_some(schema) })
     }
 
     #[cfg(not(feature = "validation"))]
-    fn build(_schema: &Value) -> Result<Self> {
+    fn build(_schema: Value, _nodes: usize) -> Result<Self> {
         Ok(Self {})
     }
 
     /// What is wrong with a value, in words for whoever sent it.
     #[cfg(feature = "validation")]
     pub(crate) fn check(&self, value: &Value) -> std::result::Result<(), String> {
+        if self.laborious.as_ref().is_some_and(|schema| !effort::is_within_reason(schema, value)) {
+            return Err("it would take too long to check".to_owned());
+        }
         if self.validator.is_valid(value) {
             return Ok(());
         }

@@ -102,6 +102,9 @@ async fn schemas_with_traps() {
             "nested",
             "wide",
             "ladder",
+            "tree",
+            "bush",
+            "rows",
             "dangling",
             "wrong",
         ] {

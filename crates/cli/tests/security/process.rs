@@ -84,6 +84,7 @@ fn a_reader_that_stops_reading() {
     writer.join().expect("the writer was let go");
 }
 
+// covers: STDIO-STDOUT-CLEAN, STDIO-STREAM-ROLES
 #[test]
 fn handlers_that_print_and_panic() {
     for stage in STAGES {

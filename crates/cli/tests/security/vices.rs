@@ -105,6 +105,11 @@ pub(crate) fn call(server: &mut Hostile, message: &Value, line: &str) {
         "exit" => std::process::exit(
             params["arguments"]["status"].as_i64().and_then(|n| n.try_into().ok()).unwrap_or(0),
         ),
+        "tree" | "bush" => {
+            let deep = (0..50).fold(json!("leaf"), |inner, _| json!({"a": inner}));
+            server.result(id, json!({"content": [], "structuredContent": deep}));
+        }
+        "rows" => server.result(id, json!({"content": [], "structuredContent": {"a": vec![-1; 1 << 20]}})),
         "structured" => server.result(id, json!({"content": [], "structuredContent": {"n": "not a number"}})),
         _ => server.result(
             id,
@@ -246,6 +251,18 @@ fn schemas() -> Value {
         ("nested", json!({"type": "object", "properties": {"a": nested}})),
         ("wide", json!({"type": "object", "anyOf": wide})),
         ("ladder", ladder()),
+        (
+            "tree",
+            json!({"allOf": [{"properties": {"a": {"$ref": "#"}}}, {"properties": {"a": {"$ref": "#"}}}]}),
+        ),
+        (
+            "bush",
+            json!({"oneOf": [{"required": ["a"], "properties": {"a": {"$ref": "#"}}}, {"required": ["a"], "properties": {"a": {"$ref": "#"}}}, {"type": "string"}]}),
+        ),
+        (
+            "rows",
+            json!({"properties": {"a": {"items": {"anyOf": (0..4_000).map(|n| json!({"const": n})).collect::<Vec<_>>()}}}}),
+        ),
         ("dangling", json!({"$ref": "#/$defs/nowhere"})),
         ("wrong", json!({"type": "objekt", "properties": 7})),
         ("structured", json!({"type": "object", "properties": {"n": {"type": "number"}}, "required": ["n"]})),

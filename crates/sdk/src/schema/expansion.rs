@@ -10,7 +10,7 @@ use std::collections::{HashMap, HashSet};
 use serde_json::Value;
 
 /// Schemas that one schema may stand for. A recursive reference counts where it begins, not where it ends.
-const MAX_EXPANDED: usize = 100_000;
+const MAX_EXPANDED: usize = 10_000;
 /// References and keywords inside each other; also what keeps this walk from exhausting the stack.
 const MAX_CHAIN: usize = 256;
 
@@ -18,46 +18,67 @@ const REFERENCES: [&str; 3] = ["$ref", "$dynamicRef", "$recursiveRef"];
 
 /// Whether the schema, with references followed, has a size within reason.
 pub(super) fn is_within_reason(root: &Value) -> bool {
-    let mut anchors = HashMap::new();
-    let mut found = Found::default();
-    collect(root, true, &mut anchors, &mut found);
-    if !found.references {
+    let names = Names::of(root);
+    if !names.references {
         return true;
     }
-    !found.documents && Walk { root, anchors, active: HashSet::new(), left: MAX_EXPANDED }.follow(root)
+    !names.documents && Walk { names, active: HashSet::new(), left: MAX_EXPANDED }.follow(root)
 }
 
-#[derive(Default)]
-struct Found {
-    references: bool,
-    /// A schema with an identifier of its own, in which references start from another place.
+/// Where the references of a schema lead.
+pub(super) struct Names<'a> {
+    root: &'a Value,
+    anchors: HashMap<&'a str, Vec<&'a Value>>,
+    /// Whether there are references at all.
+    pub(super) references: bool,
+    /// Whether a schema inside has an identifier of its own: references start from another place there.
     documents: bool,
 }
 
-fn collect<'a>(
-    value: &'a Value,
-    is_root: bool,
-    anchors: &mut HashMap<&'a str, Vec<&'a Value>>,
-    found: &mut Found,
-) {
-    match value {
-        Value::Object(members) => {
-            found.references |= REFERENCES.iter().any(|key| members.get(*key).is_some_and(Value::is_string));
-            found.documents |=
-                !is_root && ["$id", "id"].iter().any(|key| members.get(*key).is_some_and(Value::is_string));
-            for name in ["$anchor", "$dynamicAnchor"].iter().filter_map(|key| members.get(*key)?.as_str()) {
-                anchors.entry(name).or_default().push(value);
+impl<'a> Names<'a> {
+    pub(super) fn of(root: &'a Value) -> Self {
+        let mut names = Self { root, anchors: HashMap::new(), references: false, documents: false };
+        names.collect(root);
+        names
+    }
+
+    fn collect(&mut self, value: &'a Value) {
+        match value {
+            Value::Object(members) => {
+                let has = |key: &&str| members.get(*key).is_some_and(Value::is_string);
+                self.references |= REFERENCES.iter().any(has);
+                self.documents |= !std::ptr::eq(value, self.root) && ["$id", "id"].iter().any(has);
+                for name in ["$anchor", "$dynamicAnchor"].iter().filter_map(|key| members.get(*key)?.as_str())
+                {
+                    self.anchors.entry(name).or_default().push(value);
+                }
+                members.values().for_each(|member| self.collect(member));
             }
-            members.values().for_each(|member| collect(member, false, anchors, found));
+            Value::Array(items) => items.iter().for_each(|item| self.collect(item)),
+            _ => {}
         }
-        Value::Array(items) => items.iter().for_each(|item| collect(item, false, anchors, found)),
-        _ => {}
+    }
+
+    /// All that a reference may mean; nothing if that is not certain.
+    pub(super) fn targets(&self, reference: &str) -> Vec<&'a Value> {
+        // An escape could make the validator and this walk read two different names.
+        let Some(fragment) = reference.strip_prefix('#').filter(|fragment| !fragment.contains('%')) else {
+            return Vec::new();
+        };
+        if fragment.is_empty() || fragment.starts_with('/') {
+            return self.root.pointer(fragment).into_iter().collect();
+        }
+        self.anchors.get(fragment).cloned().unwrap_or_default()
     }
 }
 
+/// Whether a keyword is a reference.
+pub(super) fn is_reference(key: &str) -> bool {
+    REFERENCES.contains(&key)
+}
+
 struct Walk<'a> {
-    root: &'a Value,
-    anchors: HashMap<&'a str, Vec<&'a Value>>,
+    names: Names<'a>,
     /// Where the walk is, by address: what is entered again is recursion.
     active: HashSet<*const Value>,
     left: usize,
@@ -78,25 +99,16 @@ impl<'a> Walk<'a> {
         }
         self.left -= 1;
         let followed = members.iter().all(|(key, member)| match member.as_str() {
-            Some(target) if REFERENCES.contains(&key.as_str()) => self.refer(target),
+            Some(reference) if is_reference(key) => {
+                let targets = self.names.targets(reference);
+                !targets.is_empty() && targets.into_iter().all(|target| self.follow(target))
+            }
             // Definitions count where they are used.
             _ if key == "$defs" || key == "definitions" => true,
             _ => self.follow(member),
         });
         self.active.remove(&std::ptr::from_ref(value));
         followed
-    }
-
-    fn refer(&mut self, target: &str) -> bool {
-        // An escape could make the validator and this walk read two different names.
-        let Some(fragment) = target.strip_prefix('#').filter(|fragment| !fragment.contains('%')) else {
-            return false;
-        };
-        if fragment.is_empty() || fragment.starts_with('/') {
-            return self.root.pointer(fragment).is_some_and(|value| self.follow(value));
-        }
-        let anchored = self.anchors.get(fragment).cloned().unwrap_or_default();
-        !anchored.is_empty() && anchored.into_iter().all(|value| self.follow(value))
     }
 }
 
