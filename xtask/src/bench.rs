@@ -1,4 +1,4 @@
-//! `cargo xtask bench stdio`: our demo server against its peers and against the
+//! `cargo xtask bench stdio`: an echo server of ours against its peers and against the
 //! pipes themselves. A benchmark, not a test: it measures and says which of the
 //! targets hold, and fails only when something cannot be built or answers wrongly.
 //!
@@ -14,7 +14,8 @@ use std::process::{Command, Stdio};
 const USAGE: &str = "usage: cargo xtask bench stdio [--rounds N] [--count N]";
 const LEGACY: &str = "2025-06-18";
 const ERAS: [&str; 2] = [LEGACY, "2026-07-28"];
-const OURS: &str = "contexture";
+const OURS: &str = "contexture-echo";
+const DEMO: &str = "contexture demo";
 const BARE: &str = "bare-loop";
 const RMCP: &str = "rmcp-echo";
 const RMCP_TUNED: &str = "rmcp-echo-tuned";
@@ -90,7 +91,7 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
     let options = options(args)?;
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().ok_or("no workspace root")?;
     let bench = root.join("bench");
-    for package in ["drive", BARE, RMCP, TOWER] {
+    for package in ["drive", BARE, OURS, RMCP, TOWER] {
         build(&bench, package)?;
     }
     build(root, "contexture-cli")?;
@@ -143,9 +144,10 @@ fn built(workspace: &Path, binary: &str) -> PathBuf {
 
 fn servers(root: &Path, bench: &Path) -> Vec<(&'static str, Vec<String>)> {
     let text = |path: PathBuf| path.to_string_lossy().into_owned();
-    let ours = (OURS, vec![text(built(root, OURS)), "demo".into()]);
+    let ours = (OURS, vec![text(built(bench, OURS))]);
+    let demo = (DEMO, vec![text(built(root, "contexture")), "demo".into()]);
     let peers = PEERS.map(|name| (name, vec![text(built(bench, name))]));
-    std::iter::once(ours).chain(peers).collect()
+    [ours, demo].into_iter().chain(peers).collect()
 }
 
 /// The servers that give a correct answer, in the eras in which they do. Every one must
