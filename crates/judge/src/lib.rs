@@ -4,6 +4,7 @@
 //! missing, that is said loudly and nothing is claimed. The judges are stricter than the schemas: a member
 //! that a revision does not have is an error.
 
+mod events;
 mod schema;
 mod watch;
 
@@ -15,6 +16,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use jsonschema::Validator;
 use serde_json::{Value, json};
 
+pub use events::Events;
 pub use watch::{From, Watch};
 
 /// The dates of all revisions, oldest first.

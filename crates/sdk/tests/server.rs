@@ -2,8 +2,6 @@
 //!
 //! Every message that a server sends in these tests is judged by the schema of its revision.
 
-#[path = "server/events.rs"]
-mod events;
 #[path = "server/spoken.rs"]
 mod spoken;
 #[path = "server/support.rs"]

@@ -273,7 +273,7 @@ async fn malformed_sampling_requests_are_refused() {
 // covers: SAMP-SENSITIVE
 #[tokio::test(start_paused = true)]
 async fn what_people_and_models_say_is_not_logged() {
-    let log = crate::support::Log::capture();
+    let log = contexture_judge::Events::on_this_thread();
     let sampling =
         Sampling::new(async |_| Ok::<_, String>(CreateMessageResult::new("m", "hush-answer"))).approve_all();
     let elicitation = Elicitation::new(async |_| ElicitAnswer::accept([("name", "hush-name")]));
@@ -291,7 +291,7 @@ async fn what_people_and_models_say_is_not_logged() {
     let asked = server.asked("tools/call").await;
     server.complete(&asked, json!({ "content": [{ "type": "text", "text": "hush-result" }] })).await;
     call.await.expect("a result");
-    let lines = log.lines();
+    let lines = log.containing("");
     assert!(!lines.is_empty() && !lines.iter().any(|line| line.contains("hush")), "{lines:?}");
 }
 
@@ -396,7 +396,7 @@ async fn unsafe_urls_are_never_shown() {
 // covers: CANC-IGNORE-MALFORMED, CANC-IGNORE-COMPLETED, PING-RESPOND, BASE-ERR-INTERNAL, CANC-LOG-REASON
 #[tokio::test(start_paused = true)]
 async fn a_question_can_be_withdrawn_while_others_are_answered() {
-    let log = crate::support::Log::capture();
+    let log = contexture_judge::Events::on_this_thread();
     let finished = Arc::new(AtomicUsize::new(0));
     let count = Arc::clone(&finished);
     let elicitation = Elicitation::new(move |question| {
@@ -430,7 +430,7 @@ async fn a_question_can_be_withdrawn_while_others_are_answered() {
     tokio::time::sleep(Duration::from_secs(10)).await;
     server.hears_nothing().await;
     assert_eq!(finished.load(Ordering::Relaxed), 0, "stopped");
-    let withdrawn = log.lines().into_iter().find(|line| line.contains("withdrew")).expect("it is logged");
+    let withdrawn = log.containing("withdrew").pop().expect("it is logged");
     assert!(withdrawn.contains("never mind") && withdrawn.contains(&own["id"].to_string()), "{withdrawn}");
     server.complete(&own, json!({ "content": [] })).await;
     call.await.expect("our own request with the same id went on");

@@ -7,7 +7,7 @@ use contexture::model::CallToolResult;
 use contexture::{Client, Error};
 use serde_json::{Value, json};
 
-use crate::support::{ALL, LEGACY, Log, MODERN, Played, full_pair};
+use crate::support::{ALL, LEGACY, MODERN, Played, full_pair};
 
 async fn list(client: &Client, server: &mut Played, tools: Value) {
     let serve = async {
@@ -85,7 +85,7 @@ async fn hints_of_a_server_that_is_not_trusted_are_not_even_seen() {
 // covers: TOOLS-UI-INVOKED, TOOLS-CLIENT-AUDIT
 #[tokio::test(start_paused = true)]
 async fn every_call_is_on_the_record() {
-    let log = Log::capture();
+    let log = contexture_judge::Events::on_this_thread();
     let builder = Client::builder()
         .approve_tools(
             async |call: ToolCall| if call.tool == "no" { Approval::Deny } else { Approval::Allow },
@@ -115,8 +115,7 @@ async fn every_call_is_on_the_record() {
         assert!(tool == "t" || tool == "no");
         assert_eq!(outcome, expected);
     }
-    let audit: Vec<String> =
-        log.lines().into_iter().filter(|line| line.starts_with("contexture::audit")).collect();
+    let audit: Vec<String> = log.containing(" contexture::audit ");
     assert_eq!(audit.len(), 4);
     assert!(audit[0].contains("played") && audit[0].contains("Succeeded") && audit[0].contains("took"));
 }

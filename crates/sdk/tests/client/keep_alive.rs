@@ -7,7 +7,7 @@ use contexture::{Client, Error};
 use serde_json::json;
 use tokio::time::Instant;
 
-use crate::support::{ALL, Log, MODERN, discovery, full_pair};
+use crate::support::{ALL, MODERN, discovery, full_pair};
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -38,7 +38,7 @@ async fn pings_come_at_their_interval_and_never_two_at_once() {
 // covers: PING-TIMEOUT-APPROPRIATE, PING-TIMEOUT-FAILURE, PING-UNANSWERED-STALE, PING-LOG-FAILURE, PING-RESET
 #[tokio::test(start_paused = true)]
 async fn an_unanswered_ping_is_reported_and_the_connection_kept() {
-    let log = Log::capture();
+    let log = contexture_judge::Events::on_this_thread();
     let keep_alive = KeepAlive::every(5 * SECOND).timeout(2 * SECOND);
     let (client, mut server) = full_pair(Client::builder().keep_alive(keep_alive), "2025-06-18").await;
     let mut events = client.events();
@@ -48,7 +48,7 @@ async fn an_unanswered_ping_is_reported_and_the_connection_kept() {
     assert_eq!(before.elapsed().as_secs(), 2);
     tokio::time::sleep(Duration::from_millis(10)).await;
     assert!(client.is_stale() && !client.is_closed());
-    assert_eq!(log.lines().iter().filter(|line| line.contains("ping failed")).count(), 1);
+    assert_eq!(log.containing("ping failed").len(), 1);
     server.asked("notifications/cancelled").await;
     let asked = server.asked("ping").await;
     server.answer(&asked, json!({})).await.expect("sent");

@@ -1,7 +1,6 @@
 //! A server played by hand, whose client is judged when the test is over.
 
 use std::ops::{Deref, DerefMut};
-use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use contexture::Client;
@@ -92,49 +91,6 @@ impl Played {
     pub(crate) fn methods(&self) -> Vec<String> {
         let sent = self.sent_by_client();
         sent.iter().filter_map(|message| message["method"].as_str().map(str::to_owned)).collect()
-    }
-}
-
-/// What is logged on this thread while it lives.
-pub(crate) struct Log {
-    lines: Arc<Mutex<Vec<String>>>,
-    _guard: tracing::subscriber::DefaultGuard,
-}
-
-impl Log {
-    pub(crate) fn capture() -> Self {
-        let lines = Arc::default();
-        let guard = tracing::subscriber::set_default(Capture(Arc::clone(&lines)));
-        Self { lines, _guard: guard }
-    }
-
-    pub(crate) fn lines(&self) -> Vec<String> {
-        self.lines.lock().expect("no panic").clone()
-    }
-}
-
-struct Capture(Arc<Mutex<Vec<String>>>);
-
-impl tracing::Subscriber for Capture {
-    fn enabled(&self, metadata: &tracing::Metadata<'_>) -> bool {
-        metadata.target().starts_with("contexture")
-    }
-
-    fn new_span(&self, _: &tracing::span::Attributes<'_>) -> tracing::span::Id {
-        tracing::span::Id::from_u64(1)
-    }
-
-    fn record(&self, _: &tracing::span::Id, _: &tracing::span::Record<'_>) {}
-    fn record_follows_from(&self, _: &tracing::span::Id, _: &tracing::span::Id) {}
-    fn enter(&self, _: &tracing::span::Id) {}
-    fn exit(&self, _: &tracing::span::Id) {}
-
-    fn event(&self, event: &tracing::Event<'_>) {
-        let mut line = event.metadata().target().to_owned();
-        event.record(&mut |field: &tracing::field::Field, value: &dyn std::fmt::Debug| {
-            line += &format!(" {field}={value:?}");
-        });
-        self.0.lock().expect("no panic").push(line);
     }
 }
 

@@ -4,7 +4,6 @@ use contexture::{Args, Context, Policy, Server, tool};
 use serde_json::{Value, json};
 use tokio::sync::{mpsc, oneshot};
 
-use super::events::Events;
 use super::spoken::{ALL, Spoken};
 use super::support::{LEGACY, Peer};
 
@@ -252,7 +251,7 @@ async fn an_id_is_free_as_soon_as_its_call_is_cancelled() {
 // covers: CANC-LOG-REASON
 #[tokio::test]
 async fn the_operator_can_read_why() {
-    let events = Events::down_to(tracing::Level::DEBUG);
+    let events = contexture_judge::Events::on_this_thread();
     for revision in ALL {
         let (server, mut called) = server();
         let mut peer = Spoken::to(server, revision, json!({})).await;

@@ -7,7 +7,6 @@ use contexture::{Context, Error, Server, tool};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use super::events::Events;
 use super::spoken::{ALL, Spoken};
 use super::support::LEGACY;
 
@@ -92,7 +91,7 @@ async fn one_question_at_a_time_and_not_too_often() {
 #[tokio::test(start_paused = true)]
 async fn a_client_that_never_answers_is_given_up() {
     for revision in LEGACY {
-        let events = Events::down_to(tracing::Level::WARN);
+        let events = contexture_judge::Events::on_this_thread();
         let mut peer = Spoken::to(alive(5, 2, 3), revision, json!({})).await;
         for failures in 1..=2 {
             peer.expect("ping").await.expect("a ping");

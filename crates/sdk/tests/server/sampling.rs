@@ -7,7 +7,6 @@ use contexture::model::{
 use contexture::{Context, Error, Server, tool};
 use serde_json::{Value, json};
 
-use super::events::Events;
 use super::spoken::{ALL, Spoken, text_of};
 use super::support::{LEGACY, MODERN};
 
@@ -168,7 +167,7 @@ async fn a_session_keeps_its_tools_from_those_who_cannot_use_them() {
 // covers: SAMP-SENSITIVE
 #[tokio::test]
 async fn conversations_are_not_logged() {
-    let events = Events::down_to(tracing::Level::DEBUG);
+    let events = contexture_judge::Events::on_this_thread();
     for revision in LEGACY {
         let mut peer = Spoken::to(server(), revision, json!({ "sampling": {} })).await;
         let (id, question) = asked(&mut peer, "sample").await;

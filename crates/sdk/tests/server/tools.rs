@@ -208,35 +208,11 @@ async fn a_result_mixes_every_kind_of_content_that_the_revision_has() {
 async fn embedding_resources_without_offering_any_is_warned_of() {
     let embeds = || tool("kinds").handler(|| async { every_kind() });
     for (server, expected) in [(Server::new("bare", "1").tool(embeds()), true), (kinds(), false)] {
-        let warnings = Warnings::default();
-        let _guard = tracing::subscriber::set_default(warnings.clone());
+        let events = contexture_judge::Events::on_this_thread();
         let mut peer = Peer::session(server, "2025-06-18", json!({})).await;
         peer.call("tools/call", json!({ "name": "kinds" })).await;
-        assert_eq!(warnings.0.load(Ordering::Relaxed) > 0, expected);
+        assert_eq!(!events.at(tracing::Level::WARN).is_empty(), expected);
     }
-}
-
-/// Counts warnings.
-#[derive(Clone, Default)]
-struct Warnings(Arc<AtomicUsize>);
-
-impl tracing::Subscriber for Warnings {
-    fn enabled(&self, metadata: &tracing::Metadata<'_>) -> bool {
-        *metadata.level() == tracing::Level::WARN
-    }
-
-    fn event(&self, _event: &tracing::Event<'_>) {
-        self.0.fetch_add(1, Ordering::Relaxed);
-    }
-
-    fn new_span(&self, _attributes: &tracing::span::Attributes<'_>) -> tracing::span::Id {
-        tracing::span::Id::from_u64(1)
-    }
-
-    fn record(&self, _span: &tracing::span::Id, _values: &tracing::span::Record<'_>) {}
-    fn record_follows_from(&self, _span: &tracing::span::Id, _follows: &tracing::span::Id) {}
-    fn enter(&self, _span: &tracing::span::Id) {}
-    fn exit(&self, _span: &tracing::span::Id) {}
 }
 
 // covers: TOOLS-STRUCTURED-FIELD, TOOLS-STRUCTURED-TEXT-MIRROR, TOOLS-OUTPUT-SCHEMA-OPTIONAL
