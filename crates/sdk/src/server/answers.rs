@@ -145,10 +145,7 @@ impl Serving {
         }
     }
 
-    fn find_resource(
-        &self,
-        uri: &str,
-    ) -> Result<Option<Found>, ErrorObject> {
+    fn find_resource(&self, uri: &str) -> Result<Option<Found>, ErrorObject> {
         uri::check(uri).map_err(|error| ErrorObject::invalid_params(format!("not a URI: {error}")))?;
         let tables = self.registry.tables();
         if let Some(resource) = tables.resources.get(uri) {
