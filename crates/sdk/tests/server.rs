@@ -19,3 +19,6 @@ mod batches;
 
 #[path = "server/base.rs"]
 mod base;
+
+#[path = "server/lifecycle.rs"]
+mod lifecycle;

@@ -121,11 +121,11 @@ impl<T: Transport> Connection<T> {
                 continue;
             }
             let Some(draining) = &mut self.draining else { return Poll::Pending };
-            let idle = self.running.is_empty();
-            if (idle || draining.as_mut().poll(cx).is_ready()) && self.transport.unsent() == 0 {
+            if self.running.is_empty() && self.transport.unsent() == 0 {
                 return self.transport.poll_close(cx);
             }
-            return Poll::Pending;
+            // Neither work without end nor a peer that does not read may keep us.
+            return draining.as_mut().poll(cx).map(Ok);
         }
     }
 
@@ -198,6 +198,7 @@ impl<T: Transport> Connection<T> {
     fn drain(&mut self) {
         let grace = self.serving.policy.drain;
         self.draining = Some(Box::pin(tokio::time::sleep(grace)));
+        self.wire.stop_asking();
         self.end_listens();
     }
 

@@ -20,7 +20,8 @@ use tokio::time::Instant;
 use super::bus::Change;
 use crate::{Error, Policy, Result};
 
-type Answer = oneshot::Sender<Result<Box<RawValue>>>;
+/// Who waits, and for how long at most.
+type Answer = (oneshot::Sender<Result<Box<RawValue>>>, Duration);
 
 /// The shared half of one connection.
 #[derive(Debug)]
@@ -42,6 +43,8 @@ struct State {
     changes: Changes,
     watched: HashMap<String, usize>,
     roots: Option<Arc<[Root]>>,
+    /// Answers are not read any more.
+    answerless: bool,
     closed: bool,
 }
 
@@ -66,6 +69,7 @@ impl Wire {
                 changes: Changes::default(),
                 watched: HashMap::new(),
                 roots: None,
+                answerless: false,
                 closed: false,
             }),
             waker: AtomicWaker::new(),
@@ -135,12 +139,12 @@ impl Wire {
         let now = self.now();
         let (sender, receiver) = oneshot::channel();
         let mut state = self.lock();
-        if state.closed {
+        if state.answerless {
             return Err(Error::Closed("the client has gone".into()));
         }
         let id = state
             .pending
-            .open(sender, patience, now)
+            .open((sender, patience.idle.min(patience.total)), patience, now)
             .map_err(|full| Error::TooMuch(format!("{} requests wait for this client", full.limit)))?;
         let may_send = state.may_request || method == Method::Ping;
         let State { out, held, .. } = &mut *state;
@@ -162,7 +166,7 @@ impl Wire {
 
     /// An answer of the client.
     pub(crate) fn settle(&self, id: &RequestId, outcome: Result<&str, ErrorObject>) {
-        let Some(answer) = self.lock().pending.settle(id) else {
+        let Some((answer, _)) = self.lock().pending.settle(id) else {
             tracing::debug!(%id, "an answer to nothing that was asked");
             return;
         };
@@ -175,7 +179,7 @@ impl Wire {
 
     /// An answer that makes no sense.
     pub(crate) fn settle_malformed(&self, id: &RequestId, error: &ErrorObject) {
-        if let Some(answer) = self.lock().pending.settle(id) {
+        if let Some((answer, _)) = self.lock().pending.settle(id) {
             answer.send(Err(Error::PeerMisbehaved(error.message.clone()))).ok();
         }
     }
@@ -187,9 +191,12 @@ impl Wire {
     /// Gives up on requests whose time is over, and tells the client.
     pub(crate) fn expire(&self) {
         let now = self.now();
-        while let Some((id, answer)) = self.lock().pending.expire(now) {
+        loop {
+            // The lock must be free again before the client is told.
+            let expired = self.lock().pending.expire(now);
+            let Some((id, (answer, waited))) = expired else { return };
             self.cancel(id, "no answer in time");
-            answer.send(Err(Error::Timeout(now))).ok();
+            answer.send(Err(Error::Timeout(waited))).ok();
         }
     }
 
@@ -253,14 +260,20 @@ impl Wire {
         std::mem::swap(&mut self.lock().out, lines);
     }
 
-    /// The connection is over: whoever waits for an answer learns it.
+    /// The connection is over: nothing more is sent.
     pub(crate) fn close(&self) {
+        self.stop_asking();
+        self.lock().closed = true;
+    }
+
+    /// Answers will not be read any more: whoever waits for one learns it, and nobody else may ask.
+    pub(crate) fn stop_asking(&self) {
         let mut state = self.lock();
-        state.closed = true;
+        state.answerless = true;
         state.held.clear();
         let waiting = state.pending.drain();
         drop(state);
-        for (_, answer) in waiting {
+        for (_, (answer, _)) in waiting {
             answer.send(Err(Error::Closed("the client has gone".into()))).ok();
         }
     }

@@ -4,6 +4,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::PathBuf;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
+use contexture_judge::{From, Watch};
 use serde_json::{Value, json};
 
 /// A running example.
@@ -11,6 +12,7 @@ struct Example {
     child: Child,
     input: ChildStdin,
     output: BufReader<ChildStdout>,
+    watch: Watch,
     last_id: u64,
 }
 
@@ -23,7 +25,13 @@ impl Example {
             .spawn()
             .expect("the example starts; `cargo test -p contexture` builds all of them");
         let (input, output) = (child.stdin.take().expect("piped"), child.stdout.take().expect("piped"));
-        let mut example = Self { child, input, output: BufReader::new(output), last_id: 0 };
+        let mut example = Self {
+            child,
+            input,
+            output: BufReader::new(output),
+            watch: Watch::new(From::Server),
+            last_id: 0,
+        };
         let mut initialize = crate::wire::initialize();
         initialize["capabilities"] = capabilities;
         let answer = example.ask("initialize", initialize);
@@ -43,13 +51,16 @@ impl Example {
     }
 
     fn send(&mut self, message: &Value) {
+        self.watch.message(From::Client, message);
         writeln!(self.input, "{message}").expect("the example reads");
     }
 
     fn receive(&mut self) -> Value {
         let mut line = String::new();
         self.output.read_line(&mut line).expect("the example writes");
-        serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line:?}"))
+        let message = serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line:?}"));
+        self.watch.message(From::Server, &message);
+        message
     }
 
     fn call(&mut self, name: &str, arguments: Value) -> Value {
@@ -58,7 +69,8 @@ impl Example {
 
     /// Closes its input; it has to end by itself.
     fn finish(self) {
-        let Self { mut child, input, .. } = self;
+        let Self { mut child, input, watch, .. } = self;
+        assert!(watch.judged() > 0 || !contexture_judge::directory().exists());
         drop(input);
         assert!(child.wait().expect("it ends").success());
     }

@@ -1,14 +1,16 @@
-//! The client's end of a connection in memory: lines in, lines out, no opinion about them.
+//! The client's end of a connection in memory. What the server sends is judged by the schema of its revision.
 
 use std::future::poll_fn;
 
 use contexture::Server;
 use contexture::transport::{Incoming, MemoryTransport, Transport, memory};
+use contexture_judge::{From, Watch};
 use serde_json::{Value, json};
 
 /// The client's end.
 pub(crate) struct Wire {
     transport: MemoryTransport,
+    watch: Watch,
     last_id: u64,
 }
 
@@ -17,7 +19,7 @@ impl Wire {
     pub(crate) async fn open(server: Server) -> Self {
         let (transport, other) = memory(1 << 20);
         tokio::spawn(server.serve(other));
-        let mut wire = Self { transport, last_id: 0 };
+        let mut wire = Self { transport, watch: Watch::new(From::Server), last_id: 0 };
         wire.ask("initialize", initialize()).await;
         wire.send(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" })).await;
         wire
@@ -49,16 +51,18 @@ impl Wire {
     }
 
     async fn send(&mut self, message: &Value) {
+        self.watch.message(From::Client, message);
         let mut line = format!("{message}\n").into_bytes();
         self.transport.send(&mut line);
         poll_fn(|cx| self.transport.poll_flush(cx)).await.expect("the other end reads");
     }
 
     async fn receive(&mut self) -> Value {
-        match poll_fn(|cx| self.transport.poll_receive(cx)).await.expect("the other end is there") {
-            Incoming::Message(line) => serde_json::from_slice(&line).expect("a JSON text"),
-            other => panic!("expected a message, not {other:?}"),
-        }
+        let incoming = poll_fn(|cx| self.transport.poll_receive(cx)).await.expect("the other end is there");
+        let Incoming::Message(line) = incoming else { panic!("expected a message, not {incoming:?}") };
+        let message = serde_json::from_slice(&line).expect("a JSON text");
+        self.watch.message(From::Server, &message);
+        message
     }
 }
 
