@@ -11,6 +11,8 @@ mod asks;
 mod calls;
 #[path = "client/child.rs"]
 mod child;
+#[path = "client/elicitation.rs"]
+mod elicitation;
 #[path = "client/events.rs"]
 mod events;
 #[path = "client/handshake.rs"]
@@ -21,6 +23,8 @@ mod hooks;
 mod keep_alive;
 #[path = "client/lists.rs"]
 mod lists;
+#[path = "client/restart.rs"]
+mod restart;
 #[path = "client/robust.rs"]
 mod robust;
 #[path = "client/rounds.rs"]

@@ -10,6 +10,7 @@ use super::cache::Cache;
 use super::config::Config;
 use super::events::Event;
 use super::link::Link;
+use super::prompts::KnownPrompts;
 use super::responders::Ask;
 use super::session::Session;
 use super::tools::KnownTools;
@@ -23,6 +24,7 @@ pub(super) struct Hub {
     pub(super) config: Config,
     pub(super) cache: Cache,
     pub(super) tools: KnownTools,
+    pub(super) prompts: KnownPrompts,
     pub(super) events: broadcast::Sender<Event>,
     log_level: Mutex<Option<LoggingLevel>>,
     calls: AtomicU64,
@@ -33,6 +35,7 @@ impl Hub {
         Arc::new(Self {
             cache: Cache::default(),
             tools: KnownTools::new(config.policy.list_items),
+            prompts: KnownPrompts::new(config.policy.list_items),
             events: broadcast::Sender::new(EVENTS),
             log_level: Mutex::new(None),
             calls: AtomicU64::new(0),

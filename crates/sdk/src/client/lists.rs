@@ -75,7 +75,15 @@ page!(
         client.hub().tools.learn(&self.tools);
     }
 );
-page!(ListPromptsResult, Prompt, PromptsList, prompts);
+page!(
+    ListPromptsResult,
+    Prompt,
+    PromptsList,
+    prompts,
+    fn learn(&self, client: &Client) {
+        client.hub().prompts.learn(&self.prompts);
+    }
+);
 page!(ListResourcesResult, Resource, ResourcesList, resources);
 page!(ListResourceTemplatesResult, ResourceTemplate, ResourcesTemplatesList, resource_templates);
 

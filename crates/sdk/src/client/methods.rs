@@ -44,9 +44,10 @@ impl Client {
             .cached(uri)
     }
 
-    /// Fills in a prompt. The arguments are an object of strings, or nothing (`()`).
+    /// Fills in a prompt. The arguments are an object of strings, or nothing (`()`). If the prompt was listed,
+    /// arguments that it requires are not left out.
     pub fn prompt(&self, name: impl Into<String>, arguments: impl Serialize) -> Call<GetPromptResult> {
-        let payload = prompt_payload(&name.into(), &arguments);
+        let payload = self.prompt_payload(&name.into(), &arguments);
         Call::new(self, Method::PromptsGet, payload, |_, _, result| decode("prompts/get", result))
     }
 
@@ -107,6 +108,19 @@ impl Client {
             decode::<Value>("ping", result).map(|_| ())
         })
     }
+
+    fn prompt_payload(&self, name: &str, arguments: &impl Serialize) -> Result<Payload> {
+        let payload = Payload::new().with("name", name)?;
+        let value = serde_json::to_value(arguments).map_err(|error| Error::Misuse(error.to_string()))?;
+        self.hub().prompts.check(name, &value)?;
+        match &value {
+            Value::Null => Ok(payload),
+            Value::Object(members) if members.values().all(Value::is_string) => {
+                payload.with("arguments", members)
+            }
+            _ => Err(Error::Misuse("arguments of a prompt must be an object of strings".into())),
+        }
+    }
 }
 
 /// The end of a request that only succeeds.
@@ -129,16 +143,4 @@ fn copy_misuse(error: &Error) -> Error {
         Error::Misuse(what) => what.clone(),
         other => other.to_string(),
     })
-}
-
-fn prompt_payload(name: &str, arguments: &impl Serialize) -> Result<Payload> {
-    let payload = Payload::new().with("name", name)?;
-    let value = serde_json::to_value(arguments).map_err(|error| Error::Misuse(error.to_string()))?;
-    match &value {
-        Value::Null => Ok(payload),
-        Value::Object(members) if members.values().all(Value::is_string) => {
-            payload.with("arguments", members)
-        }
-        _ => Err(Error::Misuse("arguments of a prompt must be an object of strings".into())),
-    }
 }

@@ -37,6 +37,7 @@ mod live;
 mod methods;
 mod notifications;
 mod payload;
+mod prompts;
 mod responders;
 mod rounds;
 mod session;
@@ -164,6 +165,7 @@ impl Client {
         let live = source.establish(self.hub(), known).await?;
         self.hub().cache.clear();
         self.hub().tools.forget();
+        self.hub().prompts.forget();
         *self.inner.live.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(live);
         self.set_stale(false);
         self.restore().await?;

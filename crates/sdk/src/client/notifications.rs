@@ -57,6 +57,7 @@ impl Connection {
             }
             Method::PromptsListChanged => {
                 self.hub.cache.forget(Method::PromptsList);
+                self.hub.prompts.forget();
                 Event::PromptsChanged
             }
             Method::ResourcesListChanged => {

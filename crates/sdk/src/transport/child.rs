@@ -27,21 +27,26 @@ use stderr::Ring;
 pub use stderr::Stderr;
 
 /// What a child needs to find its way, and nothing that could be a secret.
-const INHERITED: [&str; 14] = [
+#[cfg(not(windows))]
+const INHERITED: &[&str] =
+    &["PATH", "HOME", "LANG", "LC_ALL", "LC_CTYPE", "LOGNAME", "SHELL", "TERM", "TMPDIR", "TZ", "USER"];
+/// What a child needs to find its way, and nothing that could be a secret.
+#[cfg(windows)]
+const INHERITED: &[&str] = &[
     "PATH",
-    "HOME",
-    "LANG",
-    "LC_ALL",
-    "LC_CTYPE",
-    "LOGNAME",
-    "SHELL",
-    "TERM",
-    "TMPDIR",
-    "TZ",
-    "USER",
+    "PATHEXT",
+    "APPDATA",
+    "HOMEDRIVE",
+    "HOMEPATH",
+    "LOCALAPPDATA",
+    "PROCESSOR_ARCHITECTURE",
+    "PROGRAMFILES",
+    "SYSTEMDRIVE",
     "SYSTEMROOT",
     "TEMP",
     "TMP",
+    "USERNAME",
+    "USERPROFILE",
 ];
 
 /// How long the report on a child that has ended its output may wait for its exit.
@@ -64,7 +69,7 @@ impl ChildCommand {
         Self {
             program: program.into(),
             arguments: Vec::new(),
-            inherited: INHERITED.map(OsString::from).to_vec(),
+            inherited: INHERITED.iter().map(OsString::from).collect(),
             variables: Vec::new(),
             directory: None,
             stderr: Stderr::default(),

@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use contexture::client::{Event, KeepAlive, OnPingFailure};
-use contexture::revision::{Era, Revision};
+use contexture::client::Event;
+use contexture::revision::Revision;
 use contexture::transport::{ChildCommand, Stderr};
 use contexture::{Client, Error, Policy};
 use serde_json::{Value, json};
@@ -64,15 +64,15 @@ if "ignore-eof" in sys.argv or "ignore-term" in sys.argv:
     while True: time.sleep(1)
 "#;
 
-fn server(arguments: &[&str]) -> ChildCommand {
+pub(crate) fn server(arguments: &[&str]) -> ChildCommand {
     ChildCommand::new("python3").args(["-c", SERVER]).args(arguments.iter().copied())
 }
 
 /// A file in which the server notes what happens to it.
-struct Log(PathBuf);
+pub(crate) struct Log(PathBuf);
 
 impl Log {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         static NUMBER: AtomicUsize = AtomicUsize::new(0);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         let path = std::env::temp_dir().join(format!("contexture-child-{}-{number}", std::process::id()));
@@ -80,15 +80,15 @@ impl Log {
         Self(path)
     }
 
-    fn of(&self, command: ChildCommand) -> ChildCommand {
+    pub(crate) fn of(&self, command: ChildCommand) -> ChildCommand {
         command.env("LOG", &self.0)
     }
 
-    fn read(&self) -> Vec<String> {
+    pub(crate) fn read(&self) -> Vec<String> {
         std::fs::read_to_string(&self.0).unwrap_or_default().lines().map(str::to_owned).collect()
     }
 
-    fn pids(&self, what: &str) -> Vec<i32> {
+    pub(crate) fn pids(&self, what: &str) -> Vec<i32> {
         let notes = self.read();
         let pids = notes.iter().filter_map(|note| note.strip_prefix(what)?.trim().parse().ok());
         pids.collect()
@@ -111,7 +111,7 @@ fn exists(pid: i32) -> bool {
     std::path::Path::new(&format!("/proc/{pid}")).exists()
 }
 
-async fn until(what: impl Fn() -> bool) {
+pub(crate) async fn until(what: impl Fn() -> bool) {
     for _ in 0..1_000 {
         if what() {
             return;
@@ -121,10 +121,10 @@ async fn until(what: impl Fn() -> bool) {
     panic!("it did not happen");
 }
 
-fn hasty() -> Policy {
+pub(crate) fn hasty() -> Policy {
     let mut policy = Policy::default();
-    policy.child_exit = Duration::from_millis(300);
-    policy.child_term = Duration::from_millis(300);
+    policy.child_exit = Duration::from_millis(1500);
+    policy.child_term = Duration::from_millis(1500);
     policy
 }
 
@@ -170,7 +170,8 @@ async fn a_child_gets_only_what_is_on_the_list() {
     let client = Client::spawn(ChildCommand::from(&command).inherit_env("CARGO")).await.expect("connected");
     let seen: Value = client.call("look", ()).await.expect("ok").structured().expect("JSON");
     let environment = seen["env"].as_object().expect("variables");
-    assert!(environment.contains_key("PATH") && environment.contains_key("CARGO"));
+    assert!(environment.contains_key("PATH"));
+    assert_eq!(environment.contains_key("CARGO"), std::env::var_os("CARGO").is_some());
     assert_eq!(environment["GIVEN"], "yes");
     assert!(!environment.contains_key("HOME"));
     assert!(!environment.contains_key("CARGO_MANIFEST_DIR"), "everything else stays here");
@@ -294,29 +295,6 @@ async fn standard_error_is_drained_kept_and_passed_on_but_never_a_failure() {
     assert_eq!(lines.last().map(String::as_str), Some("last words"));
 }
 
-/// Some servers of old die of anything before `initialize`, some hang.
-#[tokio::test]
-async fn a_server_that_the_probe_upsets_is_started_anew() {
-    for upset in ["die-on-probe", "hang-on-probe"] {
-        let log = Log::new();
-        let builder = Client::builder().policy(hasty()).probe_timeout(Duration::from_millis(500));
-        let client = builder.spawn(log.of(server(&[upset]))).await.expect("connected");
-        assert_eq!(client.era(), Era::Legacy);
-        client.ping().await.expect("alive");
-        assert_eq!(log.pids("start ").len(), 2);
-        let known = client.known_era();
-        client.close().await;
-        let log = Log::new();
-        let client =
-            Client::builder().known_era(known).spawn(log.of(server(&[upset]))).await.expect("connected");
-        assert_eq!(log.pids("start ").len(), 1, "what is remembered saves a process");
-        client.close().await;
-    }
-    let modern_only = Client::builder().revisions(&Revision::MODERN);
-    let error = modern_only.spawn(server(&["die-on-probe"])).await.expect_err("no falling back").to_string();
-    assert!(error.contains("exited with 3") && error.contains("expected initialize"), "{error}");
-}
-
 /// Security row H01.
 #[tokio::test]
 async fn a_banner_on_standard_output_is_skipped() {
@@ -375,53 +353,4 @@ async fn starting_and_stopping_leaves_nothing_behind() {
     }
     // Other tests of this process come and go meanwhile.
     until(|| descriptors() <= before + 64).await;
-}
-
-// covers: PING-UNANSWERED-RECONNECT, PAGE-CURSOR-NO-PERSIST
-#[tokio::test]
-async fn a_server_that_does_not_answer_pings_is_started_anew() {
-    let log = Log::new();
-    let second = Duration::from_secs(1);
-    let keep_alive = KeepAlive::every(second).timeout(second / 4).after(1, OnPingFailure::Reconnect);
-    let builder = Client::builder().policy(hasty()).keep_alive(keep_alive);
-    let client = builder.spawn(log.of(server(&["deaf"]))).await.expect("connected");
-    client.tools().await.expect("two pages");
-    let mut events = client.events();
-    let mut seen = Vec::new();
-    loop {
-        match events.next().await.expect("an event") {
-            Event::PingFailed { failures } => seen.push(format!("failed {failures}")),
-            Event::Closed(_) => seen.push("closed".into()),
-            Event::Reconnected => break,
-            _ => {}
-        }
-    }
-    assert_eq!(seen, ["failed 1", "closed"]);
-    assert_eq!(log.pids("start ").len(), 2);
-    let hellos = log.read().iter().filter(|note| note.contains(r#""method":"initialize""#)).count();
-    assert_eq!(hellos, 2, "a fresh handshake");
-    client.call("look", ()).await.expect("the new one answers");
-    client.tools().await.expect("two pages");
-    let lists = log.read().into_iter().filter(|note| note.contains("tools/list"));
-    let cursors: Vec<bool> = lists.map(|note| note.contains("page-2")).collect();
-    assert_eq!(cursors, [false, true, false, true], "a list begins anew");
-    client.close().await;
-}
-
-#[tokio::test]
-async fn a_server_that_ended_is_started_anew_but_not_one_that_was_closed() {
-    let log = Log::new();
-    let second = Duration::from_secs(1);
-    let keep_alive = KeepAlive::every(second).after(1, OnPingFailure::Reconnect);
-    let client =
-        Client::builder().keep_alive(keep_alive).spawn(log.of(server(&[]))).await.expect("connected");
-    let mut events = client.events();
-    client.call("exit", json!({ "why": "x", "code": 1 })).await.expect_err("gone, and not sent again");
-    while !matches!(events.next().await.expect("an event"), Event::Reconnected) {}
-    client.ping().await.expect("a new process");
-    assert_eq!(log.pids("start ").len(), 2);
-    client.close().await;
-    tokio::time::sleep(2 * second).await;
-    assert_eq!(log.pids("start ").len(), 2, "closed is closed");
-    assert!(matches!(client.ping().await, Err(Error::Closed(_))));
 }

@@ -55,6 +55,32 @@ async fn a_list_is_collected_whatever_its_pages_look_like() {
     }
 }
 
+// covers: PROMPT-ARG-REQUIRED
+#[tokio::test(start_paused = true)]
+async fn arguments_that_a_listed_prompt_requires_are_not_left_out() {
+    let (client, mut server) = full_pair(Client::builder(), MODERN).await;
+    let arguments = json!([{ "name": "who", "required": true }, { "name": "how" }]);
+    let serve = async {
+        let asked = server.asked("prompts/list").await;
+        server
+            .complete(&asked, page("prompts", vec![json!({ "name": "p", "arguments": arguments })], None))
+            .await;
+        let asked = server.asked("prompts/get").await;
+        assert_eq!(asked["params"]["arguments"], json!({ "who": "x" }), "optional ones may be");
+        server.complete(&asked, json!({ "messages": [] })).await;
+        let unlisted = server.asked("prompts/get").await;
+        server.refuse(&unlisted, -32602).await;
+    };
+    let calls = async {
+        client.prompts().await.expect("a list");
+        assert!(matches!(client.prompt("p", json!({ "how": "y" })).await, Err(Error::Invalid(_))));
+        assert!(matches!(client.prompt("p", ()).await, Err(Error::Invalid(_))));
+        client.prompt("p", json!({ "who": "x" })).await.expect("messages");
+        assert!(matches!(client.prompt("other", ()).await, Err(Error::Remote(_))), "the server decides");
+    };
+    tokio::join!(serve, calls);
+}
+
 // covers: PROMPT-CLIENT-PAGINATION
 #[tokio::test(start_paused = true)]
 async fn every_kind_of_list_has_pages() {

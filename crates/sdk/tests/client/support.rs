@@ -94,6 +94,19 @@ impl Played {
     }
 }
 
+/// Parameters of a form that asks for a name.
+pub(crate) fn form_params() -> Value {
+    let name = json!({ "type": "string", "title": "Name", "minLength": 2 });
+    let schema = json!({ "type": "object", "properties": { "name": name }, "required": ["name"] });
+    json!({ "message": "Who?", "requestedSchema": schema })
+}
+
+/// Asks, and expects an error with a code.
+pub(crate) async fn code_of(server: &mut Played, method: &str, params: Value) -> i64 {
+    let answer = server.ask(method, params).await;
+    answer["error"]["code"].as_i64().unwrap_or_else(|| panic!("not an error: {answer}"))
+}
+
 /// A message behind a byte order mark was not JSON to the record, but it is one to the client.
 fn without_mark(message: Value) -> Value {
     let marked = message.as_str().and_then(|line| line.strip_prefix('\u{feff}'));

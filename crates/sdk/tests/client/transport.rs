@@ -54,6 +54,15 @@ impl Transport for Channel {
     }
 }
 
+// covers: BASE-CUSTOM-TRANSPORT-DOC
+#[test]
+fn the_contract_of_a_transport_is_written_down() {
+    let source = include_str!("../../src/transport/mod.rs");
+    for part in ["/// **Set-up.**", "/// **Framing.**", "/// **Close.**", "pub trait Transport"] {
+        assert!(source.contains(part), "{part}");
+    }
+}
+
 // covers: BASE-CUSTOM-TRANSPORT, BASE-CUSTOM-TRANSPORT-FORMAT
 #[tokio::test(start_paused = true)]
 async fn a_client_works_the_same_over_a_transport_of_ones_own() {
