@@ -13,6 +13,8 @@ mod support;
 mod base;
 #[path = "server/batches.rs"]
 mod batches;
+#[path = "server/bounds.rs"]
+mod bounds;
 #[path = "server/cancellation.rs"]
 mod cancellation;
 #[path = "server/completion.rs"]
@@ -21,15 +23,6 @@ mod completion;
 mod handshake;
 #[path = "server/lifecycle.rs"]
 mod lifecycle;
-
-#[path = "server/transport.rs"]
-mod transport;
-
-#[path = "server/stateless.rs"]
-mod stateless;
-
-#[path = "server/bounds.rs"]
-mod bounds;
 #[path = "server/listen.rs"]
 mod listen;
 #[path = "server/logging.rs"]
@@ -52,3 +45,5 @@ mod roots;
 mod rounds;
 #[path = "server/tools.rs"]
 mod tools;
+#[path = "server/transport.rs"]
+mod transport;
