@@ -11,6 +11,8 @@ mod support;
 mod base;
 #[path = "server/batches.rs"]
 mod batches;
+#[path = "server/bounds.rs"]
+mod bounds;
 #[path = "server/cancellation.rs"]
 mod cancellation;
 #[path = "server/completion.rs"]
@@ -23,15 +25,6 @@ mod handshake;
 mod layers;
 #[path = "server/lifecycle.rs"]
 mod lifecycle;
-
-#[path = "server/transport.rs"]
-mod transport;
-
-#[path = "server/stateless.rs"]
-mod stateless;
-
-#[path = "server/bounds.rs"]
-mod bounds;
 #[path = "server/listen.rs"]
 mod listen;
 #[path = "server/logging.rs"]
@@ -58,3 +51,5 @@ mod sampling;
 mod speaking;
 #[path = "server/tools.rs"]
 mod tools;
+#[path = "server/transport.rs"]
+mod transport;

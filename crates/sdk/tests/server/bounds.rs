@@ -92,25 +92,6 @@ async fn questions_that_wait_for_one_client_are_bounded() {
     assert_eq!(peer.settle().await.expect("ready"), Vec::<Value>::new(), "no third question");
 }
 
-#[tokio::test]
-async fn streams_of_changes_are_bounded() {
-    let mut policy = Policy::default();
-    policy.listen_streams = 2;
-    let go = Arc::new(Notify::new());
-    let mut peer = Peer::speaking(server(&go).policy(policy), MODERN, json!({})).await;
-    let wanted = || with_meta(json!({ "notifications": { "toolsListChanged": true } }), json!({}));
-    let mut first = 0;
-    for _ in 0..2 {
-        first = peer.start("subscriptions/listen", wanted()).await.expect("sent");
-        peer.expect("notifications/subscriptions/acknowledged").await.expect("open");
-    }
-    let refused = peer.request("subscriptions/listen", wanted()).await.expect("an answer");
-    assert_eq!(refused["error"]["code"], -32602, "{refused}");
-    peer.notify("notifications/cancelled", json!({ "requestId": first })).await.expect("sent");
-    peer.start("subscriptions/listen", wanted()).await.expect("sent");
-    peer.expect("notifications/subscriptions/acknowledged").await.expect("there is room again");
-}
-
 #[tokio::test(start_paused = true)]
 async fn a_flood_of_rubbish_gets_no_flood_of_complaints() {
     for revision in EVERY {
