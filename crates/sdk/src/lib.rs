@@ -1,4 +1,45 @@
 //! Contexture: servers, clients and hosts of the Model Context Protocol, in every revision.
+//!
+//! # A server
+//!
+//! Put a [`Server`] together from functions with [`#[tool]`](macro@tool), [`#[prompt]`](macro@prompt) and
+//! [`#[resource]`](macro@resource), from an `impl` block with [`#[handlers]`](macro@handlers), or with the
+//! builders [`tool()`], [`prompt()`] and [`resource()`]; then [serve](Server::serve_stdio) it.
+//!
+//! ```no_run
+//! use contexture::{Server, tool};
+//!
+//! /// Adds two numbers.
+//! #[tool]
+//! async fn add(a: i64, b: i64) -> i64 {
+//!     a + b
+//! }
+//!
+//! #[tokio::main]
+//! async fn main() -> contexture::Result<()> {
+//!     Server::new("demo", "1.0.0").tool(add).serve_stdio().await
+//! }
+//! ```
+//!
+//! Handlers get a [`Context`]: progress, log, cancellation, and questions to the person
+//! ([`elicit`](Context::elicit)), to the model ([`sample`](Context::sample)) and for the
+//! [`roots`](Context::roots). In the newest revision a question ends the call and the handler **runs again**
+//! with the answer: see [`Context::once`].
+//!
+//! # A client
+//!
+//! [`Client::spawn`] starts a server and finds out which revision it speaks. [Responders](client) answer what
+//! the server asks.
+//!
+//! # Tests
+//!
+//! [`testing::connect`] gives a client of any server in this process; [`testing::stories`] tells one story
+//! in every revision.
+//!
+//! # Features
+//!
+//! All are on by default and additive: `server`, `client`, `macros`, `validation` (JSON Schemas are checked).
+//! Bounds on what a peer may cost are in [`Policy`].
 
 #[cfg(feature = "macros")]
 #[doc(hidden)]
