@@ -7,6 +7,7 @@
 
 mod table;
 
+use crate::test::Tally;
 use crate::{process, workspace};
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -65,6 +66,11 @@ const PATIENCE: Duration = Duration::from_secs(300);
 
 /// Sets up, runs every peer in both directions, prints the table.
 pub fn run(args: &[String]) -> Result<(), String> {
+    run_counted(args, &mut Tally::default())
+}
+
+/// The same, and adds up what passed and what failed.
+pub fn run_counted(args: &[String], tally: &mut Tally) -> Result<(), String> {
     let only = match args {
         [] => None,
         [flag, name] if flag == "--only" => Some(name.as_str()),
@@ -103,6 +109,7 @@ pub fn run(args: &[String]) -> Result<(), String> {
         }
     }
     let failures = table::print(&checks, &columns);
+    *tally += Tally { passed: table::passed(&columns), failed: failures };
     if failures > 0 {
         return Err(format!("{failures} checks failed; the programs' stderr is in target/interop"));
     }

@@ -46,7 +46,10 @@ fn main() -> ExitCode {
     match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(message) => {
-            eprintln!("xtask {verb}: {message}");
+            // An empty sentence: the verb has said everything itself.
+            if !message.is_empty() {
+                eprintln!("xtask {verb}: {message}");
+            }
             ExitCode::FAILURE
         }
     }

@@ -1,5 +1,6 @@
 //! Running other programs: shown, timed, and with a sentence when they fail.
 
+use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
 
 /// Runs the command with our own standard streams; failure names the command line.
@@ -10,6 +11,29 @@ pub fn run(command: &mut Command) -> Result<(), String> {
         Ok(status) if status.success() => Ok(()),
         Ok(status) => Err(format!("`{line}` ended with {status}")),
         Err(error) => Err(format!("`{line}` could not be started: {error}")),
+    }
+}
+
+/// Like [`run`], and shows each line of its standard output to `hear` too.
+pub fn run_heard(command: &mut Command, mut hear: impl FnMut(&str)) -> Result<(), String> {
+    let line = show(command);
+    println!("$ {line}");
+    let unreadable = |error: std::io::Error| format!("`{line}`: {error}");
+    let mut child = command
+        .stdout(Stdio::piped())
+        .spawn()
+        .map_err(|error| format!("`{line}` could not be started: {error}"))?;
+    if let Some(stdout) = child.stdout.take() {
+        for said in BufReader::new(stdout).split(b'\n') {
+            let said = said.map_err(unreadable)?;
+            let said = String::from_utf8_lossy(&said);
+            println!("{said}");
+            hear(&said);
+        }
+    }
+    match child.wait().map_err(unreadable)? {
+        status if status.success() => Ok(()),
+        status => Err(format!("`{line}` ended with {status}")),
     }
 }
 

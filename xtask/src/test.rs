@@ -1,17 +1,21 @@
 //! `cargo xtask test`: everything that has to hold before a commit, in one command.
 //!
 //! Steps run in order and stop at the first failure; the summary lists all of them with their times, also
-//! those that did not run. It installs what it needs and says so.
+//! those that did not run. It installs what it needs and says so. The last line is `N passed, N failed`, for
+//! programs that read it.
 
 mod counts;
 mod schemas;
+mod tally;
 
 use crate::{interop, process, tidy, workspace};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
+pub use tally::Tally;
 
-type Step = (&'static str, Box<dyn Fn() -> Result<(), String>>);
+/// Adds what it has counted to the tally.
+type Step = (&'static str, Box<dyn Fn(&mut Tally) -> Result<(), String>>);
 
 /// Every cargo feature set that someone can ask for and that the workspace's own build does not cover.
 const FEATURES: [(&str, &[&str]); 5] = [
@@ -31,7 +35,7 @@ pub fn run(args: &[String]) -> Result<(), String> {
     };
     let counts = counts::directory()?;
     let mut results: Vec<(&str, Option<Duration>, Result<(), String>)> = Vec::new();
-    let mut failed = false;
+    let (mut failed, mut tally) = (false, Tally::default());
     for (name, step) in steps(quick, counts) {
         if failed {
             results.push((name, None, Ok(())));
@@ -39,7 +43,7 @@ pub fn run(args: &[String]) -> Result<(), String> {
         }
         println!("\n== {name}");
         let start = Instant::now();
-        let result = step();
+        let result = step(&mut tally);
         failed = result.is_err();
         results.push((name, Some(start.elapsed()), result));
     }
@@ -51,15 +55,21 @@ pub fn run(args: &[String]) -> Result<(), String> {
             (Some(time), Err(what)) => println!("   FAILED {:>8.1} s  {name}: {what}", time.as_secs_f64()),
         }
     }
-    if failed { Err("a step failed".to_owned()) } else { Ok(()) }
+    if failed {
+        // A step that counts nothing (formatting, say) is one failure.
+        tally.failed = tally.failed.max(1);
+    }
+    println!("\n{} passed, {} failed", tally.passed, tally.failed);
+    // The summary has said it all, and that line is to be the last.
+    if failed { Err(String::new()) } else { Ok(()) }
 }
 
 fn steps(quick: bool, counts: PathBuf) -> Vec<Step> {
     let mut steps: Vec<Step> = vec![
-        ("tools", Box::new(tools)),
+        ("tools", Box::new(|_| tools())),
         ("format", cargo(&["fmt", "--all", "--check"])),
         ("lints", cargo(&["clippy", "--locked", "--workspace", "--all-targets", "--", "-D", "warnings"])),
-        ("tests", Box::new(move || tests(&counts))),
+        ("tests", Box::new(move |tally| tests(&counts, tally))),
     ];
     if !quick {
         for (name, flags) in FEATURES {
@@ -67,18 +77,18 @@ fn steps(quick: bool, counts: PathBuf) -> Vec<Step> {
                 ["check", "--locked", "-p", "contexture"].iter().chain(flags).copied().collect();
             steps.push((name, cargo(&args)));
         }
-        steps.push(("docs", Box::new(docs)));
+        steps.push(("docs", Box::new(|_| docs())));
     }
-    steps.push(("tidy", Box::new(|| tidy::run(&[]))));
+    steps.push(("tidy", Box::new(|_| tidy::run(&[]))));
     if !quick {
-        steps.push(("interop", Box::new(|| interop::run(&[]))));
+        steps.push(("interop", Box::new(|tally| interop::run_counted(&[], tally))));
     }
     steps
 }
 
-fn cargo(args: &[&str]) -> Box<dyn Fn() -> Result<(), String>> {
+fn cargo(args: &[&str]) -> Box<dyn Fn(&mut Tally) -> Result<(), String>> {
     let args: Vec<String> = args.iter().map(|arg| (*arg).to_owned()).collect();
-    Box::new(move || process::run(workspace::cargo().args(&args)))
+    Box::new(move |_| process::run(workspace::cargo().args(&args)))
 }
 
 /// rustfmt and clippy, which a minimal toolchain does not have.
@@ -92,15 +102,17 @@ fn tools() -> Result<(), String> {
     Ok(())
 }
 
-fn tests(counts: &PathBuf) -> Result<(), String> {
+/// All of them, also after a failure: the closing line counts what there is.
+fn tests(counts: &Path, tally: &mut Tally) -> Result<(), String> {
     let mut command = workspace::cargo();
-    command.args(["test", "--locked", "--workspace"]).env(counts::VARIABLE, counts);
-    if let Some(directory) = schemas::directory() {
+    command.args(["test", "--locked", "--workspace", "--no-fail-fast"]).env(counts::VARIABLE, counts);
+    let schemas = schemas::directory();
+    if let Some(directory) = &schemas {
         command.env(schemas::VARIABLE, directory);
     }
-    let result = process::run(&mut command);
-    counts::print(counts);
-    result
+    let result = process::run_heard(&mut command, |line| *tally += Tally::of_line(line));
+    let validated = counts::report(counts, &schemas::missing(schemas.as_deref()));
+    result.and(validated)
 }
 
 /// Libraries only: the binary has the name of the library, and its pages would overwrite each other.

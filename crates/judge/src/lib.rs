@@ -8,10 +8,11 @@ mod events;
 mod schema;
 mod watch;
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
+use std::fmt::Arguments;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, Once, OnceLock, PoisonError};
 
 use jsonschema::Validator;
 use serde_json::{Value, json};
@@ -30,6 +31,24 @@ pub fn directory() -> PathBuf {
     }
 }
 
+/// The revisions whose schemas are not there.
+pub fn missing() -> Vec<&'static str> {
+    let directory = directory();
+    let is_missing = |date: &&str| !directory.join(format!("{date}.json")).is_file();
+    REVISIONS.into_iter().filter(is_missing).collect()
+}
+
+/// Says, once in a process, what cannot be validated.
+fn tell_what_is_missing() {
+    static TOLD: Once = Once::new();
+    TOLD.call_once(|| {
+        let missing = missing();
+        if !missing.is_empty() {
+            tell(format_args!("NOT VALIDATED: no schema of {}; set MCP_SCHEMA_DIR", missing.join(", ")));
+        }
+    });
+}
+
 /// One revision's definitions.
 #[derive(Debug)]
 pub struct Judge {
@@ -41,22 +60,33 @@ pub struct Judge {
 
 impl Judge {
     /// The judge of a revision; `None`, loudly, if its schema is not there.
+    ///
+    /// # Panics
+    /// If the schema is there and cannot be used.
     pub fn of(revision: &str) -> Option<Arc<Self>> {
         static KNOWN: OnceLock<Mutex<HashMap<String, Option<Arc<Judge>>>>> = OnceLock::new();
+        tell_what_is_missing();
         let mut known = KNOWN.get_or_init(Mutex::default).lock().unwrap_or_else(PoisonError::into_inner);
         known.entry(revision.to_owned()).or_insert_with(|| Self::load(revision).map(Arc::new)).clone()
     }
 
     fn load(revision: &str) -> Option<Self> {
-        let path = directory().join(format!("{revision}.json"));
-        let Ok(text) = std::fs::read_to_string(&path) else {
-            tell(&format!("NOT VALIDATED: no schema of {revision}; set MCP_SCHEMA_DIR"));
-            return None;
+        let text = std::fs::read_to_string(directory().join(format!("{revision}.json"))).ok()?;
+        let Ok(mut document) = serde_json::from_str::<Value>(&text) else {
+            panic!("the schema of {revision} is not JSON")
         };
-        let mut document: Value = serde_json::from_str(&text).ok()?;
         let group = if document.get("$defs").is_some() { "$defs" } else { "definitions" };
-        schema::close_all(document[group].as_object_mut()?);
+        let Some(definitions) = document[group].as_object_mut() else {
+            panic!("the schema of {revision} defines nothing")
+        };
+        schema::close_all(definitions);
         Some(Self { revision: revision.to_owned(), document, group, compiled: Mutex::default() })
+    }
+
+    /// The methods of all requests and notifications.
+    pub fn methods(&self) -> BTreeSet<&str> {
+        let definitions = self.document[self.group].as_object().into_iter().flat_map(|all| all.values());
+        definitions.filter_map(|definition| definition["properties"]["method"]["const"].as_str()).collect()
     }
 
     /// Whether the revision defines this.
@@ -122,6 +152,7 @@ impl Judge {
 }
 
 /// Says it even where the test harness captures output.
-pub(crate) fn tell(text: &str) {
+pub fn tell(text: Arguments<'_>) {
+    // Nobody may be there to read it; that is no reason to fail.
     writeln!(std::io::stderr(), "{text}").ok();
 }

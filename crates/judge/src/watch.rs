@@ -1,7 +1,9 @@
 //! Judging whole connections: which revision is spoken, and what each message answers.
 
 use std::collections::HashMap;
-use std::io::Write;
+use std::fmt::Write as _;
+use std::io::Write as _;
+use std::path::Path;
 
 use serde_json::{Value, json};
 
@@ -27,12 +29,14 @@ pub struct Watch {
     /// Requests by sender and id: their method, and the revision that they spoke.
     asked: HashMap<(bool, String), (String, Option<String>)>,
     counts: HashMap<String, usize>,
+    /// The revision of the message that is being judged: still there if it was found wrong.
+    judging: Option<String>,
 }
 
 impl Watch {
     /// Judges what this side sends.
     pub fn new(judged: From) -> Self {
-        Self { judged, session: None, asked: HashMap::new(), counts: HashMap::new() }
+        Self { judged, session: None, asked: HashMap::new(), counts: HashMap::new(), judging: None }
     }
 
     /// How many messages were judged.
@@ -52,7 +56,9 @@ impl Watch {
             && let Some(revision) = &revision
             && let Some(judge) = Judge::of(revision)
         {
+            self.judging = Some(revision.clone());
             self.judge(&judge, from, message);
+            self.judging = None;
             *self.counts.entry(revision.clone()).or_default() += 1;
         }
     }
@@ -145,14 +151,71 @@ impl Watch {
     }
 }
 
-/// Adds what was judged to the record of the whole test run.
+/// Adds what was judged to the record of the whole test run; also that something was found wrong, because the
+/// panic may be lost with the thread or the process in which it happened.
 impl Drop for Watch {
     fn drop(&mut self) {
-        let Some(directory) = std::env::var_os("CONTEXTURE_SCHEMA_COUNTS") else { return };
-        let path = std::path::Path::new(&directory).join(format!("{}.txt", std::process::id()));
-        let Ok(mut file) = std::fs::OpenOptions::new().create(true).append(true).open(path) else { return };
-        for (revision, count) in &self.counts {
-            writeln!(file, "{revision} {count}").ok();
+        if let Some(directory) = std::env::var_os("CONTEXTURE_SCHEMA_COUNTS") {
+            self.record(Path::new(&directory));
         }
+    }
+}
+
+impl Watch {
+    /// In one write, because the tests of a process share a file.
+    fn record(&self, directory: &Path) {
+        let mut lines: String = self.counts.iter().map(|(date, count)| format!("{date} {count}\n")).collect();
+        if let Some(revision) = &self.judging {
+            writeln!(lines, "invalid message of {revision}").ok();
+        }
+        let path = directory.join(format!("{}.txt", std::process::id()));
+        if let Ok(mut file) = std::fs::OpenOptions::new().create(true).append(true).open(path) {
+            file.write_all(lines.as_bytes()).ok();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn recorded(name: &str, watches: impl FnOnce(&Path)) -> Vec<String> {
+        let directory = std::env::temp_dir().join(format!("contexture-{name}-{}", std::process::id()));
+        std::fs::create_dir_all(&directory).expect("a directory");
+        watches(&directory);
+        let file = directory.join(format!("{}.txt", std::process::id()));
+        let text = std::fs::read_to_string(file).expect("a record");
+        std::fs::remove_dir_all(&directory).expect("removed");
+        text.lines().map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn records_of_many_threads_do_not_mix() {
+        let lines = recorded("counts", |directory| {
+            std::thread::scope(|scope| {
+                for _ in 0..8 {
+                    scope.spawn(|| {
+                        for _ in 0..200 {
+                            let mut watch = Watch::new(From::Server);
+                            watch.counts = REVISIONS.iter().map(|date| ((*date).to_owned(), 15)).collect();
+                            watch.record(directory);
+                        }
+                    });
+                }
+            });
+        });
+        assert_eq!(lines.len(), 8 * 200 * REVISIONS.len());
+        let bad = lines.iter().find(|line| !REVISIONS.iter().any(|date| **line == format!("{date} 15")));
+        assert_eq!(bad, None);
+    }
+
+    #[test]
+    fn a_message_that_was_found_wrong_is_on_the_record() {
+        let lines = recorded("invalid", |directory| {
+            let mut watch = Watch::new(From::Server);
+            watch.judging = Some("2025-06-18".to_owned());
+            watch.record(directory);
+        });
+        assert_eq!(lines, ["invalid message of 2025-06-18"]);
     }
 }

@@ -74,13 +74,20 @@ impl Column {
         self.failures() > 0
     }
 
-    fn failures(&self) -> usize {
-        self.notes.len() + self.cells.iter().filter(|cell| matches!(cell, Cell::Fail(_))).count()
+    fn failures(&self) -> u64 {
+        let failed = self.cells.iter().filter(|cell| matches!(cell, Cell::Fail(_))).count();
+        (self.notes.len() + failed) as u64
     }
 }
 
+/// How many checks passed.
+pub fn passed(columns: &[Column]) -> u64 {
+    let cells = columns.iter().flat_map(|column| &column.cells);
+    cells.filter(|cell| matches!(cell, Cell::Ok)).count() as u64
+}
+
 /// Prints the table, then every reason; returns the number of failures.
-pub fn print(checks: &[&str], columns: &[Column]) -> usize {
+pub fn print(checks: &[&str], columns: &[Column]) -> u64 {
     let width = checks.iter().map(|check| check.len()).max().unwrap_or(0);
     let letter = |index: usize| char::from(b'A' + u8::try_from(index).unwrap_or(25).min(25));
     println!();

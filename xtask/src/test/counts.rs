@@ -1,7 +1,8 @@
 //! How many messages the tests have checked against the JSON Schema of their revision.
 //!
 //! A test binary appends lines `<revision> <count>` to a file of its own in the directory that
-//! `CONTEXTURE_SCHEMA_COUNTS` names; here they are added up. A revision without messages is said aloud.
+//! `CONTEXTURE_SCHEMA_COUNTS` names; here they are added up. A
+//! message that was found wrong leaves a line of its own, which is a failure like any that is not a count.
 
 use crate::workspace::{self, REVISIONS};
 use std::collections::BTreeMap;
@@ -20,8 +21,9 @@ pub fn directory() -> Result<PathBuf, String> {
     Ok(path)
 }
 
-/// Prints the sums.
-pub fn print(directory: &Path) {
+/// Prints the sums. Fails if a record cannot be understood, or if there is a schema and nothing was judged by
+/// it; what has no schema, by `missing`, was not validated, and that is said.
+pub fn report(directory: &Path, missing: &[&str]) -> Result<(), String> {
     let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
     let texts: Vec<String> = entries.filter_map(|entry| std::fs::read_to_string(entry.path()).ok()).collect();
     let (sums, bad) = sum(texts.iter().flat_map(|text| text.lines()));
@@ -29,12 +31,25 @@ pub fn print(directory: &Path) {
     for (revision, count) in &sums {
         println!("  {revision} {count:>9}");
     }
-    for revision in REVISIONS.iter().filter(|revision| !sums.contains_key(**revision)) {
-        println!("!! {revision} NOT VALIDATED: no test sent a message of this revision");
+    for revision in missing {
+        println!(
+            "!! {revision} NOT VALIDATED: its schema could not be had; set {}",
+            super::schemas::VARIABLE
+        );
     }
-    for line in bad {
-        println!("!! NOT UNDERSTOOD, expected `<revision> <count>`: {line}");
+    verdict(&sums, &bad, missing)
+}
+
+fn verdict(sums: &BTreeMap<String, u64>, bad: &[String], missing: &[&str]) -> Result<(), String> {
+    let is_unused = |date: &&str| !sums.contains_key(*date) && !missing.contains(date);
+    let unused: Vec<&str> = REVISIONS.into_iter().filter(is_unused).collect();
+    if !bad.is_empty() {
+        return Err(format!("the record of validated messages says: {}", bad.join(", ")));
     }
+    if !unused.is_empty() {
+        return Err(format!("there is a schema of {}, but no message was judged by it", unused.join(", ")));
+    }
+    Ok(())
 }
 
 fn sum<'a>(lines: impl Iterator<Item = &'a str>) -> (BTreeMap<String, u64>, Vec<String>) {
@@ -72,5 +87,18 @@ mod tests {
         let (sums, bad) = sum(lines.into_iter());
         assert_eq!(sums, BTreeMap::from([("2025-06-18".to_owned(), 7), ("2026-07-28".to_owned(), 1)]));
         assert_eq!(bad, ["2025-01-01 1", "2025-06-18 x"]);
+    }
+
+    #[test]
+    fn every_schema_must_have_judged_something() {
+        let all = || REVISIONS.iter().map(|date| ((*date).to_owned(), 1)).collect::<BTreeMap<_, _>>();
+        assert_eq!(verdict(&all(), &[], &[]), Ok(()));
+        let mut some = all();
+        some.remove("2025-03-26");
+        assert!(verdict(&some, &[], &[]).is_err_and(|error| error.contains("2025-03-26")));
+        assert_eq!(verdict(&some, &[], &["2025-03-26"]), Ok(()), "without a schema nothing can be judged");
+        assert!(verdict(&BTreeMap::new(), &[], &[]).is_err());
+        let found = ["invalid message of 2025-06-18".to_owned()];
+        assert!(verdict(&all(), &found, &[]).is_err_and(|error| error.contains("invalid")));
     }
 }

@@ -3,8 +3,9 @@
 //! They are not ours to ship. Beside the checkout or where `MCP_SCHEMA_DIR` points they are used as they are;
 //! otherwise the official conformance package is asked for those that it carries.
 
+use crate::workspace::REVISIONS;
 use crate::{process, workspace};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Where tests look for the schemas.
@@ -12,7 +13,13 @@ pub const VARIABLE: &str = "MCP_SCHEMA_DIR";
 
 const PACKAGE: &str = "@modelcontextprotocol/conformance@0.2.0-alpha.12";
 
-/// The directory of the schemas, if there is any; what is missing is said by the tests.
+/// The revisions whose schema could not be had.
+pub fn missing(directory: Option<&Path>) -> Vec<&'static str> {
+    let is_there = |date: &str| directory.is_some_and(|path| path.join(format!("{date}.json")).is_file());
+    REVISIONS.into_iter().filter(|date| !is_there(date)).collect()
+}
+
+/// The directory of the schemas, if there is any.
 pub fn directory() -> Option<PathBuf> {
     if let Some(given) = std::env::var_os(VARIABLE) {
         return Some(given.into());
@@ -24,9 +31,7 @@ pub fn directory() -> Option<PathBuf> {
     match unpack() {
         Ok(directory) => Some(directory),
         Err(error) => {
-            println!(
-                "NO SCHEMAS: the conformance package could not be had ({error}); nothing will be validated"
-            );
+            println!("!! NO SCHEMAS: the conformance package could not be had: {error}");
             None
         }
     }

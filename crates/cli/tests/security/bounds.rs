@@ -56,7 +56,7 @@ fn ten_thousand_calls_at_once() {
         let mut stdin = demo.take_stdin();
         let writer = std::thread::spawn(move || {
             let mut all = String::new();
-            for id in 0..10_000 {
+            for id in 1..=10_000 {
                 all.push_str(&stage.call(&id.to_string(), "echo", r#"{"message":"x"}"#));
                 all.push('\n');
             }

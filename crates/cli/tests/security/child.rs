@@ -1,19 +1,24 @@
 //! The demo server as a child process: bytes in, lines out, nothing assumed about either.
 //!
-//! It does not parse more than a test asks for, and never repairs what the server wrote.
+//! It does not parse more than a test asks for, and never repairs what the server wrote. Every message that a
+//! test reads is judged by the schema of its revision; what the tests write is not, that is their business.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
+use contexture_judge::{From, Watch};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
 /// A net, not a measure: nothing in these tests is expected to take this long.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Longer lines are not shown to the judge.
+const NOTED: usize = 64 * 1024;
 
 /// One line that the server wrote, with its ids and values still as written.
 #[derive(Clone, Debug)]
@@ -54,11 +59,22 @@ impl Line {
     }
 }
 
+/// Whether a batch uses an id twice: nobody can tell what an answer to it answers.
+fn repeats_an_id(message: &Value) -> bool {
+    let ids = message.as_array().into_iter().flatten().filter_map(|request| request.get("id"));
+    let ids: Vec<String> = ids.map(Value::to_string).collect();
+    ids.iter().collect::<BTreeSet<_>>().len() < ids.len()
+}
+
 /// A running `contexture demo`.
 pub(crate) struct Demo {
     child: Child,
     stdin: Option<ChildStdin>,
     lines: Receiver<Vec<u8>>,
+    /// Judges what the server says.
+    watch: Watch,
+    /// What was written of a line that has no end yet.
+    unfinished: Vec<u8>,
     stderr: Option<JoinHandle<Vec<u8>>>,
 }
 
@@ -100,7 +116,8 @@ impl Demo {
             let _ = stderr.read_to_end(&mut all);
             all
         });
-        Self { child, stdin, lines, stderr: Some(stderr) }
+        let watch = Watch::new(From::Server);
+        Self { child, stdin, lines, watch, unfinished: Vec::new(), stderr: Some(stderr) }
     }
 
     /// Writes bytes as they are.
@@ -108,6 +125,30 @@ impl Demo {
         let stdin = self.stdin.as_mut().expect("stdin is still open");
         stdin.write_all(bytes).expect("the server reads");
         stdin.flush().expect("the server reads");
+        self.note(bytes);
+    }
+
+    /// Tells the judge what was asked, as far as it can be read and is of a reasonable size. It has to know
+    /// what an answer answers, and in which revision.
+    fn note(&mut self, bytes: &[u8]) {
+        for piece in bytes.split_inclusive(|&byte| byte == b'\n') {
+            let room = NOTED.saturating_sub(self.unfinished.len());
+            self.unfinished.extend_from_slice(&piece[..piece.len().min(room)]);
+            if piece.ends_with(b"\n") {
+                let line = std::mem::take(&mut self.unfinished);
+                if let Ok(message) = serde_json::from_slice(&line)
+                    && !repeats_an_id(&message)
+                {
+                    self.watch.message(From::Client, &message);
+                }
+            }
+        }
+    }
+
+    fn judged(&mut self, line: Vec<u8>) -> Line {
+        let line = Line::parse(line);
+        self.watch.message(From::Server, &line.json);
+        line
     }
 
     /// Writes one line.
@@ -125,7 +166,7 @@ impl Demo {
     /// The next line, which must come.
     pub(crate) fn next(&mut self) -> Line {
         match self.lines.recv_timeout(PATIENCE) {
-            Ok(line) => Line::parse(line),
+            Ok(line) => self.judged(line),
             Err(RecvTimeoutError::Timeout) => panic!("the server says nothing"),
             Err(RecvTimeoutError::Disconnected) => panic!("the server closed its output"),
         }
@@ -168,7 +209,7 @@ impl Demo {
         let mut rest = Vec::new();
         loop {
             match self.lines.recv_timeout(end.saturating_duration_since(Instant::now())) {
-                Ok(line) => rest.push(Line::parse(line)),
+                Ok(line) => rest.push(self.judged(line)),
                 Err(RecvTimeoutError::Disconnected) => return rest,
                 Err(RecvTimeoutError::Timeout) => panic!("the server does not end"),
             }

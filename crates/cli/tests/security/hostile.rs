@@ -1,7 +1,8 @@
 //! Servers with bad manners: this very test binary, started again by the client under test.
 //!
 //! The server is well-behaved until a tool is called or a list is asked for whose name says how it is to
-//! misbehave. It never reads anything but its input, and it ends when that ends, unless a row says otherwise.
+//! misbehave. It never reads anything but its input, and it ends when that ends, unless a row says otherwise. What
+//! the client says to it is judged by the schema of its revision: a server that finds something wrong dies of it.
 
 use std::fs::{File, OpenOptions};
 use std::io::{BufRead, Write};
@@ -10,6 +11,7 @@ use std::time::Duration;
 use contexture::client::Builder;
 use contexture::transport::ChildCommand;
 use contexture::{Client, Policy};
+use contexture_judge::{From, Watch};
 use serde_json::{Value, json};
 
 /// Set for the process that is to be the server: its era and what it does to lists and handshakes.
@@ -23,6 +25,8 @@ pub(crate) fn server(role: &str) -> ChildCommand {
         .args(["-c", r#"exec "$0" hostile::act --exact --nocapture --test-threads=1 3>&1 >/dev/null"#])
         .arg(std::env::current_exe().expect("this binary has a path"))
         .env(ROLE, role)
+        .inherit_env("MCP_SCHEMA_DIR")
+        .inherit_env("CONTEXTURE_SCHEMA_COUNTS")
 }
 
 /// A client with short patience, connected to such a server.
@@ -49,13 +53,20 @@ fn act() {
     let Ok(role) = std::env::var(ROLE) else { return };
     let out = OpenOptions::new().append(true).open("/dev/fd/3").expect("the shell opened it");
     let (era, vice) = role.split_once(' ').unwrap_or((&role, ""));
-    let mut server =
-        Hostile { out, modern: era == "modern", vice: vice.to_owned(), heard: Vec::new(), lists: 0 };
+    let mut server = Hostile {
+        out,
+        modern: era == "modern",
+        vice: vice.to_owned(),
+        heard: Vec::new(),
+        lists: 0,
+        watch: Watch::new(From::Client),
+    };
     server.enter();
     for line in std::io::stdin().lock().lines() {
         let Ok(line) = line else { break };
         server.hear(&line);
     }
+    drop(server);
     // The harness would add its verdict; there is nobody to read it.
     std::process::exit(0);
 }
@@ -67,6 +78,8 @@ pub(crate) struct Hostile {
     pub(crate) vice: String,
     pub(crate) heard: Vec<String>,
     pub(crate) lists: usize,
+    /// Judges what the client says.
+    watch: Watch,
 }
 
 impl Hostile {
@@ -79,6 +92,7 @@ impl Hostile {
 
     /// Writes one line.
     pub(crate) fn say(&mut self, line: &Value) {
+        self.watch.message(From::Server, line);
         self.raw(format!("{line}\n"));
     }
 
@@ -135,6 +149,7 @@ impl Hostile {
 
     fn hear(&mut self, line: &str) {
         let message: Value = serde_json::from_str(line).expect("the client writes JSON");
+        self.watch.message(From::Client, &message);
         let (id, method) = (message["id"].clone(), message["method"].as_str().unwrap_or("").to_owned());
         if id.is_null() || method.is_empty() {
             return self.heard.push(line.to_owned());

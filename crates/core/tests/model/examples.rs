@@ -127,7 +127,7 @@ fn check(name: &str, mut value: Value, path: &Path) {
 fn examples_of_the_specification_round_trip() {
     let directory = contexture_judge::directory().join("examples/2026-07-28");
     let Ok(kinds) = std::fs::read_dir(&directory) else {
-        super::tell(format_args!(
+        contexture_judge::tell(format_args!(
             "NOT VALIDATED: no examples in {}; set MCP_SCHEMA_DIR",
             directory.display()
         ));
@@ -144,6 +144,6 @@ fn examples_of_the_specification_round_trip() {
             count += 1;
         }
     }
-    super::tell(format_args!("{count} examples round-trip"));
+    contexture_judge::tell(format_args!("{count} examples round-trip"));
     assert!(count > 100);
 }

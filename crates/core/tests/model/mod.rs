@@ -5,6 +5,7 @@ mod content;
 mod elicitation;
 mod examples;
 mod lowering;
+mod methods;
 mod offers;
 mod samples;
 mod sampling;
@@ -13,17 +14,9 @@ mod tools;
 mod uris;
 mod valid;
 
-use std::io::Write;
-
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
-
-/// Says something even if the test passes: the harness keeps only what the print macros write.
-fn tell(text: std::fmt::Arguments<'_>) {
-    // Nobody may be there to read it; that is no reason to fail.
-    let _ = writeln!(std::io::stderr(), "{text}");
-}
 
 /// Decodes and encodes again: nothing may be lost.
 fn round_trip<T: Serialize + DeserializeOwned>(value: Value) {

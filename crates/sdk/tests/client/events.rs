@@ -10,6 +10,9 @@ use serde_json::{Value, json};
 
 use crate::support::{ALL, LEGACY, MODERN, Played, full_pair, pair};
 
+/// All that a client says of itself before it is asked to.
+const OPENING: [&str; 3] = ["server/discover", "initialize", "notifications/initialized"];
+
 async fn next(events: &mut Events) -> Event {
     events.next().await.expect("an event")
 }
@@ -80,6 +83,7 @@ async fn a_flood_of_messages_is_cut_and_slow_receivers_learn_what_they_missed() 
     assert!(client.dropped().notifications >= 1_900);
 }
 
+// covers: TOOLS-LIST-CHANGED-UNSOLICITED, RES-LIST-CHANGED-UNSOLICITED, PROMPT-LIST-CHANGED-UNSOLICITED
 #[tokio::test(start_paused = true)]
 async fn changes_arrive_as_events() {
     for revision in ALL {
@@ -96,6 +100,8 @@ async fn changes_arrive_as_events() {
         server.notify("notifications/resources/updated", json!({})).await.expect("ignored");
         server.notify("notifications/resources/updated", json!({ "uri": "a:b" })).await.expect("sent");
         assert!(matches!(next(&mut events).await, Event::ResourceUpdated(uri) if uri == "a:b"));
+        let asked = server.methods().into_iter().filter(|method| !OPENING.contains(&method.as_str()));
+        assert_eq!(asked.count(), 0, "{revision}: it never listed and never subscribed");
     }
     let (client, mut server) = full_pair(Client::builder(), "2025-11-25").await;
     let mut events = client.events();

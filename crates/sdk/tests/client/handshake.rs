@@ -29,7 +29,6 @@ fn newest_legacy() -> Revision {
 
 // covers: LIFE-INIT-CLIENT-SENDS, LIFE-INIT-REQ-FIELDS, LIFE-INITIALIZED-NOTIF, LIFE-INIT-FIRST
 // covers: LIFE-VERSION-CLIENT-LATEST, SCHEMA-IMPLEMENTATION, BASE-COMPONENTS-OPTIONAL
-// covers: LIFE-CLIENT-WAIT-RESPONSE
 #[tokio::test(start_paused = true)]
 async fn a_legacy_client_opens_with_initialize() {
     let (mut server, transport) = Played::new();
@@ -47,6 +46,30 @@ async fn a_legacy_client_opens_with_initialize() {
     let client = client.await.expect("no panic").expect("connected");
     assert_eq!(client.era(), Era::Legacy);
     server.hears_nothing().await;
+}
+
+/// There is no `Client` to call before the handshake is over: what the application wants waits with it.
+// covers: LIFE-CLIENT-WAIT-RESPONSE
+#[tokio::test(start_paused = true)]
+async fn nothing_is_asked_for_before_the_handshake_is_answered() {
+    for revision in LEGACY {
+        let (mut server, transport) = Played::new();
+        let offered = [Revision::parse(revision).expect("a revision")];
+        let application = tokio::spawn(async move {
+            let client = Client::builder().revisions(&offered).connect(transport).await.expect("connected");
+            client.tools().await
+        });
+        let hello = server.asked("initialize").await;
+        for _ in 0..100 {
+            server.hears_nothing().await;
+        }
+        server.answer(&hello, handshake(revision, everything())).await.expect("sent");
+        assert_eq!(server.receive().await.expect("a message")["method"], "notifications/initialized");
+        let list = server.receive().await.expect("a message");
+        assert_eq!(list["method"], "tools/list");
+        server.answer(&list, json!({ "tools": [] })).await.expect("sent");
+        assert!(application.await.expect("no panic").expect("a list").is_empty());
+    }
 }
 
 // covers: LIFE-VERSION-SINGLE, LIFE-VERSION-CLIENT-OLDER, LIFE-INSTRUCTIONS-USE, SCHEMA-CAPS-OPEN-SET

@@ -119,7 +119,7 @@ async fn progress_extends_the_time_up_to_the_maximum() {
     }
 }
 
-// covers: PROG-TOKEN-UNIQUE, PROG-TOKEN-ECHO, PROG-INCREASE, PROG-ACTIVE-TOKEN, PROG-NONE, PROG-FREQUENCY
+// covers: PROG-TOKEN-ECHO, PROG-INCREASE, PROG-ACTIVE-TOKEN, PROG-NONE, PROG-FREQUENCY
 // covers: PROG-OMIT-TOTAL, PROG-TRACK
 #[tokio::test(start_paused = true)]
 async fn progress_reaches_its_own_call_only() {
@@ -162,6 +162,23 @@ async fn progress_reaches_its_own_call_only() {
     assert_eq!(*heard[0].lock().expect("no panic"), [1.0, 2.0]);
     assert_eq!(*heard[1].lock().expect("no panic"), [10.0]);
     assert_eq!(client.dropped().notifications, 10);
+}
+
+// covers: PROG-TOKEN-UNIQUE
+#[tokio::test(start_paused = true)]
+async fn every_call_that_is_active_has_a_token_of_its_own() {
+    for revision in ALL {
+        let (client, mut server) = full_pair(Client::builder(), revision).await;
+        let calls: Vec<_> = (0..50).map(|_| client.call("t", ()).on_progress(|_| {}).start()).collect();
+        let mut tokens = std::collections::HashSet::new();
+        for _ in &calls {
+            let asked = server.asked("tools/call").await;
+            let token = &asked["params"]["_meta"]["progressToken"];
+            assert!(token.is_i64() || token.is_string(), "{revision}: {asked}");
+            assert!(tokens.insert(token.to_string()), "{revision}: {token} twice");
+        }
+        drop(calls);
+    }
 }
 
 // covers: PROG-RATE-LIMIT

@@ -5,9 +5,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use contexture::model::{Content, PromptMessage, ResourceContents};
-use contexture::server::Reply;
-use contexture::server::layers::filter_output;
+use contexture::model::{Content, ErrorObject, PromptMessage, ResourceContents};
+use contexture::server::layers::{around, filter_output};
+use contexture::server::{Reply, Request};
 use contexture::{Args, Server, prompt};
 use serde_json::{Value, json};
 
@@ -207,7 +207,7 @@ async fn a_name_belongs_to_one_prompt() {
     assert_eq!(names, ["a", "b", "c"]);
 }
 
-// covers: PROMPT-LIST-CHANGED, PROMPT-LIST-CHANGED-UNSOLICITED, PROMPT-RESPECT-CAPS
+// covers: PROMPT-LIST-CHANGED, PROMPT-RESPECT-CAPS
 #[tokio::test]
 async fn a_changed_list_is_announced_where_that_was_declared() {
     let later = || prompt("later").handler(|| async { "x" });
@@ -258,6 +258,34 @@ async fn arguments_are_inserted_as_they_are() {
             let content = &answer["result"]["messages"][0]["content"];
             assert_eq!(content, &json!({ "type": "text", "text": format!("{trick} ×1") }));
         }
+    }
+}
+
+/// The hook for what no schema can say: a layer sees the arguments of every prompt, and the handler only
+/// those that it lets through.
+// covers: PROMPT-SEC-INPUT
+#[tokio::test]
+async fn arguments_can_be_refused_before_the_handler_runs() {
+    for revision in ALL {
+        let made = Arc::<AtomicUsize>::default();
+        let checked = server(&made).layer(around(|operation, next| async move {
+            let outside = |value: &String| value.contains("..") || value.contains("://");
+            match &operation.request {
+                Request::GetPrompt { arguments, .. } if arguments.values().any(outside) => {
+                    Err(ErrorObject::invalid_params("only files of this project"))
+                }
+                _ => next.call(operation).await,
+            }
+        }));
+        let mut peer = Spoken::to(checked, revision, json!({})).await;
+        for trick in ["../../etc/passwd", "file:///etc/passwd", "src/..\\secret"] {
+            let params = json!({ "name": "review", "arguments": { "code": trick } });
+            assert_eq!(peer.refused("prompts/get", params).await, -32602, "{revision} {trick}");
+        }
+        assert_eq!(made.load(Ordering::SeqCst), 0, "{revision}: the handler saw what was refused");
+        let params = json!({ "name": "review", "arguments": { "code": "src/lib.rs" } });
+        let answer = peer.ask("prompts/get", params).await;
+        assert_eq!(answer["result"]["messages"][0]["content"]["text"], "src/lib.rs ×1");
     }
 }
 

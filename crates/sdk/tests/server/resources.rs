@@ -51,7 +51,7 @@ async fn the_capability_follows_from_the_resources() {
     }
 }
 
-// covers: RES-CAP-SUBFEATURES, RES-LIST-CHANGED, RES-LIST-CHANGED-UNSOLICITED, RES-SUBSCRIBE-NEEDS-CAP
+// covers: RES-CAP-SUBFEATURES, RES-LIST-CHANGED, RES-SUBSCRIBE-NEEDS-CAP
 #[tokio::test]
 async fn subscribing_and_announcing_are_independent() {
     let uri = json!({ "uri": "demo://note" });

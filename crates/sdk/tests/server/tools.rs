@@ -60,7 +60,7 @@ async fn the_capability_follows_from_the_tools() {
     }
 }
 
-// covers: TOOLS-LIST-CHANGED, TOOLS-LIST-CHANGED-UNSOLICITED, BASE-NOTIF-NO-ID
+// covers: TOOLS-LIST-CHANGED, BASE-NOTIF-NO-ID
 #[tokio::test]
 async fn a_changed_list_is_announced_to_sessions_that_never_listed() {
     for revision in LEGACY {
