@@ -25,9 +25,11 @@ pub(crate) async fn connect(target: &Target) -> Result<Client, Failure> {
         .name("contexture", env!("CARGO_PKG_VERSION"))
         .policy(policy)
         .revisions(&target.revisions())
-        .elicitation(person::elicitation(person::is_there(target.no_input)))
-        .sampling(person::sampling(target.sample.clone()))
+        .elicitation(person::elicitation(person::is_there(target.no_input), ""))
         .on_log(|_, message| note(&log_line(message)));
+    if let Some(text) = &target.sample {
+        builder = builder.sampling(person::sampling(text.clone()));
+    }
     if !target.roots.is_empty() {
         builder = builder.roots(person::roots(&target.roots).map_err(Failure::usage)?);
     }
