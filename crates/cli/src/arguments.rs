@@ -1,9 +1,13 @@
 //! Arguments from the command line: `name=text`, read as a schema says, and `name:=json`.
 //!
-//! What does not fit is refused here, before the server sees it; what the schema does not mention is text.
+//! What does not fit is refused here, before the server sees it: a missing, unknown or mistyped argument.
+//! Ranges and patterns are the server's to check.
 
 use contexture::model::JsonObject;
 use serde_json::{Number, Value};
+
+use crate::nearest;
+use crate::terminal::text::safe_line;
 
 /// The arguments of a tool. `schema` is its input schema, if it is known.
 pub(crate) fn of_tool(
@@ -29,6 +33,67 @@ pub(crate) fn of_tool(
         arguments.insert(name.to_owned(), value);
     }
     Ok(arguments)
+}
+
+/// Finds the first argument that is missing, not known, or of another type than the schema says.
+pub(crate) fn check(arguments: &JsonObject, schema: &JsonObject) -> Result<(), String> {
+    let no_properties = JsonObject::new();
+    let properties = schema.get("properties").and_then(Value::as_object).unwrap_or(&no_properties);
+    let required = schema.get("required").and_then(Value::as_array).into_iter().flatten();
+    if let Some(missing) = required.filter_map(Value::as_str).find(|name| !arguments.contains_key(*name)) {
+        return Err(format!("the argument {} is missing", safe_line(missing)));
+    }
+    for (name, value) in arguments {
+        match properties.get(name) {
+            None if is_open(schema) => {}
+            None => {
+                let proposal = nearest::proposal(name, properties.keys().map(String::as_str));
+                let proposal = proposal.map(|words| format!("; {words}")).unwrap_or_default();
+                return Err(format!("there is no argument {name}{proposal}"));
+            }
+            Some(property) => {
+                let kinds = kinds(property);
+                if !kinds.is_empty() && !kinds.iter().any(|kind| is_a(value, kind)) {
+                    return Err(format!("{name}: {value} is not of type {}", kinds.join(" or ")));
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Whether the schema may know of arguments that it does not list as properties.
+fn is_open(schema: &JsonObject) -> bool {
+    const ELSEWHERE: [&str; 8] =
+        ["patternProperties", "$ref", "$dynamicRef", "allOf", "anyOf", "oneOf", "if", "dependentSchemas"];
+    let more = schema.get("additionalProperties").is_some_and(|more| *more != Value::Bool(false));
+    more || ELSEWHERE.iter().any(|keyword| schema.contains_key(*keyword))
+}
+
+fn kinds(property: &Value) -> Vec<&str> {
+    match property.get("type") {
+        Some(Value::String(kind)) => vec![kind],
+        Some(Value::Array(kinds)) => kinds.iter().filter_map(Value::as_str).collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// A type that does not exist forbids nothing.
+fn is_a(value: &Value, kind: &str) -> bool {
+    match kind {
+        "string" => value.is_string(),
+        "boolean" => value.is_boolean(),
+        "array" => value.is_array(),
+        "object" => value.is_object(),
+        "null" => value.is_null(),
+        "number" => value.is_number(),
+        "integer" => value.as_number().is_some_and(is_whole),
+        _ => true,
+    }
+}
+
+fn is_whole(number: &Number) -> bool {
+    number.is_i64() || number.is_u64() || number.as_f64().is_some_and(|it| it.fract() == 0.0)
 }
 
 /// The arguments of a prompt, which are all text.
@@ -62,16 +127,11 @@ fn split(word: &str) -> Result<(&str, Given<'_>), String> {
 
 /// The type that the schema wants, apart from `null`.
 fn kind_of<'a>(schema: Option<&'a JsonObject>, name: &str) -> Option<&'a str> {
-    match schema?.get("properties")?.get(name)?.get("type")? {
-        Value::String(kind) => Some(kind),
-        Value::Array(kinds) => {
-            let mut kinds = kinds.iter().filter_map(Value::as_str).filter(|kind| *kind != "null");
-            // If text will do, it is text.
-            let first = kinds.next()?;
-            Some(if kinds.any(|kind| kind == "string") { "string" } else { first })
-        }
-        _ => None,
-    }
+    let kinds = kinds(schema?.get("properties")?.get(name)?);
+    let mut kinds = kinds.into_iter().filter(|kind| *kind != "null");
+    // If text will do, it is text.
+    let first = kinds.next()?;
+    Some(if kinds.any(|kind| kind == "string") { "string" } else { first })
 }
 
 fn read(name: &str, text: &str, kind: Option<&str>) -> Result<Value, String> {
@@ -79,9 +139,7 @@ fn read(name: &str, text: &str, kind: Option<&str>) -> Result<Value, String> {
     match kind {
         Some("integer") => {
             let number: Number = text.parse().map_err(|_| wrong("an integer"))?;
-            let whole =
-                number.is_i64() || number.is_u64() || number.as_f64().is_some_and(|it| it.fract() == 0.0);
-            if whole { Ok(Value::Number(number)) } else { Err(wrong("an integer")) }
+            if is_whole(&number) { Ok(Value::Number(number)) } else { Err(wrong("an integer")) }
         }
         Some("number") => text.parse().map(Value::Number).map_err(|_| wrong("a number")),
         Some("boolean") => text.parse().map(Value::Bool).map_err(|_| wrong("true or false")),
@@ -123,5 +181,28 @@ mod tests {
             assert!(tool(&[word]).is_err(), "{word}");
         }
         assert!(tool(&["s=a", "s=b"]).is_err());
+    }
+
+    #[test]
+    fn the_schema_tells_what_is_missing_unknown_or_of_another_type() {
+        let closed = json!({"type": "object", "required": ["n"], "properties": {
+            "n": {"type": "integer"}, "limit": {"type": ["null", "string"]}, "any": {},
+        }});
+        let open = json!({"properties": {}, "additionalProperties": {"type": "string"}});
+        let combined = json!({"properties": {}, "anyOf": [{"required": ["x"]}]});
+        let cases = [
+            (&closed, json!({"n": 1.0, "limit": null, "any": [1]}), Ok(())),
+            (&closed, json!({"limit": "a"}), Err("the argument n is missing")),
+            (&closed, json!({"n": 1, "limti": "a"}), Err("there is no argument limti; did you mean limit?")),
+            (&closed, json!({"n": 1.5}), Err("n: 1.5 is not of type integer")),
+            (&closed, json!({"n": 1, "limit": 3}), Err("limit: 3 is not of type null or string")),
+            (&open, json!({"x": 1}), Ok(())),
+            (&combined, json!({"x": 1}), Ok(())),
+        ];
+        for (schema, arguments, wanted) in cases {
+            let schema = schema.as_object().expect("an object");
+            let found = check(arguments.as_object().expect("an object"), schema);
+            assert_eq!(found, wanted.map_err(str::to_owned), "{arguments}");
+        }
     }
 }

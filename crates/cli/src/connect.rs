@@ -3,34 +3,64 @@
 //! A server is a command that is started, or the built-in demo, served in this very process.
 
 use std::sync::Arc;
+use std::time::Duration;
 
+use contexture::client::Builder;
 use contexture::model::LoggingMessageParams;
 use contexture::transport::{ChildCommand, Stderr, memory};
-use contexture::{Client, Policy};
+use contexture::{Client, Error, Policy};
 
 use crate::demo;
 use crate::exit::Failure;
 use crate::options::Target;
 use crate::terminal::text::safe_line;
 use crate::terminal::{note, person};
+use crate::trace;
 
-/// Connects to the target.
+/// How long the probe for the modern era may take at most.
+const PROBE: Duration = Duration::from_secs(10);
+
+/// Connects to the target, within the time that is given for it.
 pub(crate) async fn connect(target: &Target) -> Result<Client, Failure> {
-    let mut policy = Policy::default();
-    if let Some(timeout) = target.timeout {
-        policy.patience.idle = timeout;
+    let client = match target.timeout {
+        Some(limit) => tokio::time::timeout(limit, open(target))
+            .await
+            .unwrap_or_else(|_| Err(Failure::connecting(&Error::Timeout(limit))))?,
+        None => open(target).await?,
+    };
+    if let Some(noise) = trace::noise() {
+        note(&format!("contexture: warning: the server prints what is no message: {noise}"));
     }
-    let line_bytes = policy.line_bytes;
-    let mut builder = Client::builder()
+    Ok(client)
+}
+
+/// What the person allows the server to cost and to ask.
+fn prepare(target: &Target, mut policy: Policy) -> Result<Builder, Failure> {
+    let mut builder = Client::builder();
+    if let Some(limit) = target.timeout {
+        policy.patience.idle = limit;
+        // Half of the time is left for servers that are silent because they are of the older era.
+        builder = builder.probe_timeout(PROBE.min(limit / 2));
+    }
+    builder = builder
         .name("contexture", env!("CARGO_PKG_VERSION"))
         .policy(policy)
         .revisions(&target.revisions())
-        .elicitation(person::elicitation(person::is_there(target.no_input)))
-        .sampling(person::sampling(target.sample.clone()))
+        .elicitation(person::elicitation(person::is_there(target.no_input), ""))
         .on_log(|_, message| note(&log_line(message)));
+    if let Some(text) = &target.sample {
+        builder = builder.sampling(person::sampling(text.clone()));
+    }
     if !target.roots.is_empty() {
         builder = builder.roots(person::roots(&target.roots).map_err(Failure::usage)?);
     }
+    Ok(builder)
+}
+
+async fn open(target: &Target) -> Result<Client, Failure> {
+    let policy = Policy::default();
+    let line_bytes = policy.line_bytes;
+    let builder = prepare(target, policy)?;
     let client = match target.command.split_first() {
         Some((program, arguments)) => {
             let command = ChildCommand::new(program).args(arguments);

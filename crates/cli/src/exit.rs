@@ -1,22 +1,37 @@
-//! How this program ends: codes that scripts can rely on.
+//! How this program ends: the one table of codes that scripts can rely on, and the words that go with them.
 //!
-//! 0 ok, 1 usage, 4 unreachable, 5 the tool or the server failed; 3 is for authorization, which targets
-//! over pipes do not have. The codes are those of the MCP Inspector, whose other ones are left alone.
+//! The codes are those of the MCP Inspector. Its 3 is for authorization, which targets over pipes do not
+//! have; 2 is left to shells. What a server sends along with an error is shown, never interpreted.
 
 use std::process::ExitCode;
 
 use contexture::Error;
-use contexture::model::code;
+use contexture::model::{ErrorObject, code};
+use serde_json::{Value, json};
 
 use crate::options::Format;
 use crate::terminal::note;
-use crate::terminal::text::{safe, safe_json};
+use crate::terminal::text::{cut, safe, safe_json, safe_line};
+use crate::trace;
+
+/// The table as `--help` shows it.
+pub(crate) const HELP: &str = "\
+Exit codes:
+    0  it was done
+    1  usage: the command line, its arguments, or a name that the server does not know
+    4  unreachable: the server did not start, did not answer, or does not speak MCP
+    5  the tool or the server failed
+  130  interrupted";
 
 /// Why this program did not do what it was asked to.
 #[derive(Debug)]
 pub(crate) struct Failure {
     kind: Kind,
     message: String,
+    /// What the server sent along with its error.
+    data: Option<Value>,
+    /// What to try instead.
+    hint: Option<String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,57 +43,97 @@ enum Kind {
 }
 
 impl Kind {
-    fn code(self) -> u8 {
+    /// The code, and the name of the kind in JSON.
+    fn table(self) -> (u8, &'static str) {
         match self {
-            Self::Usage => 1,
-            Self::Unreachable => 4,
-            Self::Tool => 5,
+            Self::Usage => (1, "usage"),
+            Self::Unreachable => (4, "unreachable"),
+            Self::Tool => (5, "tool_error"),
             // As shells have it: 128 and the number of SIGINT.
-            Self::Interrupted => 130,
-        }
-    }
-
-    fn as_str(self) -> &'static str {
-        match self {
-            Self::Usage => "usage",
-            Self::Unreachable => "unreachable",
-            Self::Tool => "tool_error",
-            Self::Interrupted => "interrupted",
+            Self::Interrupted => (130, "interrupted"),
         }
     }
 }
 
 impl Failure {
+    fn new(kind: Kind, message: impl Into<String>) -> Self {
+        Self { kind, message: message.into(), data: None, hint: None }
+    }
+
     pub(crate) fn usage(message: impl Into<String>) -> Self {
-        Self { kind: Kind::Usage, message: message.into() }
+        Self::new(Kind::Usage, message)
     }
 
     pub(crate) fn tool(message: impl Into<String>) -> Self {
-        Self { kind: Kind::Tool, message: message.into() }
+        Self::new(Kind::Tool, message)
     }
 
     pub(crate) fn interrupted() -> Self {
-        Self { kind: Kind::Interrupted, message: "interrupted".to_owned() }
+        Self::new(Kind::Interrupted, "interrupted")
     }
 
     /// A connection that did not come about.
     pub(crate) fn connecting(error: &Error) -> Self {
         let kind = if matches!(error, Error::Misuse(_)) { Kind::Usage } else { Kind::Unreachable };
-        Self { kind, message: error.to_string() }
+        match trace::noise() {
+            Some(noise) => Self::new(kind, format!("this does not look like an MCP server: {noise}"))
+                .hint(Some(describe(error))),
+            None => Self::new(kind, describe(error)),
+        }
     }
 
-    /// Says it on standard error: a line for people, or one line of JSON.
+    /// Adds what to try instead.
+    pub(crate) fn hint(self, hint: Option<String>) -> Self {
+        Self { hint: hint.or(self.hint), ..self }
+    }
+
+    /// All that is known, for those who look for a hint in it.
+    pub(crate) fn words(&self) -> String {
+        let data = self.data.as_ref().map(Value::to_string);
+        format!("{} {}", self.message, data.unwrap_or_default())
+    }
+
+    /// Says it on standard error: for people in lines, or one line of JSON.
     pub(crate) fn report(&self, format: Format) -> ExitCode {
+        let (code, kind) = self.kind.table();
         match format {
-            Format::Text => note(&format!("contexture: {}", safe(&self.message))),
+            Format::Text => {
+                note(&format!("contexture: {}", safe(&self.message)));
+                let data = self.data.as_ref().map(|data| match data {
+                    Value::String(text) => safe(text),
+                    other => safe_line(&other.to_string()),
+                });
+                for line in data.iter().chain(&self.hint.as_deref().map(safe)).flat_map(|text| text.lines()) {
+                    note(&format!("  {}", cut(line, DATA)));
+                }
+            }
             Format::Json => {
-                let (kind, code) = (self.kind.as_str(), self.kind.code());
-                let line =
-                    serde_json::json!({ "error": { "kind": kind, "exit": code, "message": self.message } });
-                note(&safe_json(&line.to_string()));
+                let mut error = json!({ "kind": kind, "exit": code, "message": self.message });
+                if let Some(data) = &self.data {
+                    error["data"] = data.clone();
+                }
+                if let Some(hint) = &self.hint {
+                    error["hint"] = hint.as_str().into();
+                }
+                note(&safe_json(&json!({ "error": error }).to_string()));
             }
         }
-        ExitCode::from(self.kind.code())
+        ExitCode::from(code)
+    }
+}
+
+/// A person wants to read the reason, not a page.
+const DATA: usize = 2000;
+
+/// In words for a person, to whom the other side is the server.
+fn describe(error: &Error) -> String {
+    match error {
+        Error::Remote(ErrorObject { code, message, .. }) => {
+            format!("the server answered with error {code}: {message}")
+        }
+        Error::PeerMisbehaved(what) => format!("the server broke the protocol: {what}"),
+        Error::PeerIncompatible(what) => format!("the server has not what is needed: {what}"),
+        other => other.to_string(),
     }
 }
 
@@ -96,12 +151,29 @@ impl From<Error> for Failure {
             Error::Declined | Error::Dismissed | Error::Cancelled | Error::Unsupported(_) => Kind::Tool,
             _ => Kind::Unreachable,
         };
-        Self { kind, message: error.to_string() }
+        let failure = Self::new(kind, describe(&error));
+        match error {
+            Error::Remote(refusal) => Self { data: refusal.data, ..failure },
+            _ => failure,
+        }
     }
 }
 
 impl From<std::io::Error> for Failure {
     fn from(error: std::io::Error) -> Self {
-        Self { kind: Kind::Usage, message: format!("cannot write: {error}") }
+        Self::usage(format!("cannot write: {error}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn help_knows_every_code() {
+        for kind in [Kind::Usage, Kind::Unreachable, Kind::Tool, Kind::Interrupted] {
+            let (code, _) = kind.table();
+            assert!(HELP.lines().any(|line| line.trim().starts_with(&code.to_string())), "{code}");
+        }
     }
 }

@@ -6,6 +6,7 @@ mod arguments;
 mod connect;
 mod demo;
 mod exit;
+mod nearest;
 mod options;
 mod story;
 mod terminal;

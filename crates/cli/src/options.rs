@@ -10,19 +10,20 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use contexture::model::LoggingLevel;
 use contexture::revision::Revision;
 
+use crate::exit::{self, Failure};
+
 /// The Model Context Protocol, whole: any client, any server, any era.
 ///
 /// Without a verb, shows what the protocol does.
 #[derive(Debug, Parser)]
-#[command(name = "contexture", version, after_help = EXIT_CODES)]
+#[command(name = "contexture", version, before_help = TARGETS, after_help = exit::HELP)]
 pub(crate) struct Command {
     #[command(subcommand)]
     pub(crate) verb: Option<Verb>,
 }
 
-const EXIT_CODES: &str = "\
-Servers are started with `-- COMMAND ARGS…`; without one, verbs talk to the built-in demo.
-Exit codes: 0 ok, 1 usage, 3 authorization, 4 unreachable, 5 the tool failed.";
+const TARGETS: &str =
+    "Servers are started with `-- COMMAND ARGS…`; without one, verbs talk to the built-in demo.";
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {
@@ -51,6 +52,9 @@ pub(crate) enum Verb {
         /// All arguments as a JSON object; `-` reads it from standard input.
         #[arg(long, value_name = "OBJECT")]
         json: Option<String>,
+        /// Sends arguments as they are, also those that the tool's schema refuses.
+        #[arg(long)]
+        unchecked: bool,
         #[command(flatten)]
         target: Target,
     },
@@ -104,7 +108,7 @@ pub(crate) struct Target {
     /// Answers the server's questions to the model with this text.
     #[arg(long, value_name = "TEXT")]
     pub(crate) sample: Option<String>,
-    /// Declines the server's questions to the person.
+    /// Leaves the server's questions to the person without an answer.
     #[arg(long)]
     pub(crate) no_input: bool,
     /// Prints text and bytes of the server exactly as they are.
@@ -116,7 +120,7 @@ pub(crate) struct Target {
     /// Shows what the server writes to standard error.
     #[arg(long, short)]
     pub(crate) verbose: bool,
-    /// How long the server may be silent.
+    /// How long connecting may take, and how long the server may be silent after that.
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub(crate) timeout: Option<Duration>,
     /// A variable for the server's environment: with its value, or from ours; can be repeated.
@@ -128,6 +132,16 @@ pub(crate) struct Target {
 }
 
 impl Target {
+    /// A command that was announced by `--` and is not there is a variable that was empty, not a wish for
+    /// the demo.
+    pub(crate) fn check(&self) -> Result<(), Failure> {
+        let missing = match self.command.first() {
+            Some(program) => program.is_empty(),
+            None => std::env::args_os().any(|argument| argument == "--"),
+        };
+        if missing { Err(Failure::usage("there is no command after `--`")) } else { Ok(()) }
+    }
+
     /// The revisions to try.
     pub(crate) fn revisions(&self) -> Vec<Revision> {
         match (self.revision, self.era) {

@@ -1,9 +1,13 @@
 //! The binary as people use it: every verb against the demo over a real pipe.
 
+#[path = "cli/arguments.rs"]
+mod arguments;
 #[path = "cli/ends.rs"]
 mod ends;
 #[path = "cli/story.rs"]
 mod story;
+#[path = "cli/strangers.rs"]
+mod strangers;
 #[path = "cli/verbs.rs"]
 mod verbs;
 

@@ -44,12 +44,11 @@ async fn story() -> Result<(), Stop> {
     let mut page = Page::new();
     let somebody = person::is_there(false);
     page.line(&page.style.bold(concat!("Contexture ", env!("CARGO_PKG_VERSION"))))?;
-    page.line("The Model Context Protocol: programs (servers) offer tools, data and prompts to")?;
-    page.line("applications with a model (clients). Here are one of each, in this process, and")?;
-    page.line(&format!(
-        "what they say to each other {}",
-        page.style.dim("(→ client, ← server; long lines are cut).")
-    ))?;
+    page.words(
+        "The Model Context Protocol: programs (servers) offer tools, data and prompts to applications with a \
+         model (clients). Here are one of each, in this process, and what they say to each other \
+         (→ client, ← server; long lines are cut).",
+    )?;
     let client = steps::handshake(&mut page, somebody).await?;
     steps::lists(&mut page, &client).await?;
     steps::call(&mut page, &client).await?;
@@ -84,7 +83,7 @@ async fn meet(
 /// Who answers when the server asks for a name.
 fn somebody_or_the_world(somebody: bool) -> Elicitation {
     if somebody {
-        return person::elicitation(true);
+        return person::elicitation(true, page::MARGIN);
     }
     let world = Arc::new(ElicitAnswer::accept([("name", "world")]));
     Elicitation::new(move |_| std::future::ready(ElicitAnswer::clone(&world)))

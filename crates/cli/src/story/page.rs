@@ -7,12 +7,12 @@ use serde_json::Value;
 
 use crate::exit::Failure;
 use crate::terminal::style::Style;
-use crate::terminal::text::safe_line;
-use crate::terminal::{self, Reader};
+use crate::terminal::text::{cut, safe_line};
+use crate::terminal::{self, Reader, width};
 
-/// Wire lines are cut to fit a terminal of ordinary width.
-const WIDTH: usize = 104;
-const MARGIN: &str = "   ";
+/// What stands to the left of everything but titles.
+pub(super) const MARGIN: &str = "   ";
+const EXPLANATION: &str = "       ";
 
 /// Why the story stops before its end.
 #[derive(Debug)]
@@ -30,6 +30,7 @@ impl From<contexture::Error> for Stop {
 
 pub(crate) struct Page {
     pub(crate) style: Style,
+    width: usize,
     transcript: Transcript,
     steps: usize,
     /// How many entries of the transcript belong to earlier steps.
@@ -38,7 +39,13 @@ pub(crate) struct Page {
 
 impl Page {
     pub(crate) fn new() -> Self {
-        Self { style: Style::of_stdout(), transcript: Transcript::new(), steps: 0, told: 0 }
+        Self {
+            style: Style::of_stdout(),
+            width: width::of_stdout(),
+            transcript: Transcript::new(),
+            steps: 0,
+            told: 0,
+        }
     }
 
     /// Where the wire is recorded.
@@ -59,16 +66,33 @@ impl Page {
         self.steps += 1;
         self.told = self.transcript.entries().len();
         self.line("")?;
-        self.line(&self.style.bold(&format!("{}. {title}", self.steps)))
+        self.lines("", &format!("{}. {title}", self.steps), |line| self.style.bold(line))
     }
 
+    /// Plain words that belong to no step.
+    pub(crate) fn words(&self, text: &str) -> Result<(), Stop> {
+        self.lines("", text, str::to_owned)
+    }
+
+    /// Plain words, broken to fit.
     pub(crate) fn say(&self, text: &str) -> Result<(), Stop> {
-        self.line(&format!("{MARGIN}{text}"))
+        self.lines(MARGIN, text, str::to_owned)
     }
 
     /// Something that came out.
     pub(crate) fn result(&self, text: &str) -> Result<(), Stop> {
-        self.say(&self.style.green(text))
+        self.lines(MARGIN, text, |line| self.style.green(line))
+    }
+
+    /// Something to type, which must stay in one piece, and what it does.
+    pub(crate) fn command(&self, command: &str, what: &str) -> Result<(), Stop> {
+        self.line(&format!("{MARGIN}{command}"))?;
+        self.lines(EXPLANATION, what, |line| self.style.dim(line))
+    }
+
+    fn lines(&self, margin: &str, text: &str, paint: impl Fn(&str) -> String) -> Result<(), Stop> {
+        let lines = width::wrap(text, self.width.saturating_sub(margin.len()));
+        lines.iter().try_for_each(|line| self.line(&format!("{margin}{}", paint(line))))
     }
 
     /// Shows the first message of this step that the client sent with this method.
@@ -94,7 +118,8 @@ impl Page {
         };
         let arrow = if from == Side::Client { "→" } else { "←" };
         let line = without_meta(&safe_line(entry.message.get()));
-        self.say(&self.style.dim(&format!("{arrow} {}", cut(&line))))
+        let line = cut(&format!("{arrow} {line}"), self.width.saturating_sub(MARGIN.len()));
+        self.line(&format!("{MARGIN}{}", self.style.dim(&line)))
     }
 }
 
@@ -120,13 +145,6 @@ fn without_meta(line: &str) -> String {
         rest = end.map_or("", |end| &after[end + 1..]);
     }
     out + rest
-}
-
-fn cut(line: &str) -> String {
-    if line.chars().count() <= WIDTH {
-        return line.to_owned();
-    }
-    line.chars().take(WIDTH - 1).chain(['…']).collect()
 }
 
 #[cfg(test)]

@@ -149,12 +149,23 @@ pub(super) async fn yesterday(page: &mut Page) -> Result<(), Stop> {
 pub(super) fn outlook(page: &Page) -> Result<(), Stop> {
     page.line("")?;
     page.line(&page.style.bold("Your turn"))?;
-    for (command, what) in [
-        ("contexture tools list", "the tools of this demo; add `-- COMMAND` for another server"),
-        ("contexture call add a=1 b=2", "one call; `survey` asks you for more than a name"),
-        ("contexture demo", "this server, for any MCP client, over stdio"),
+    let started = started_by();
+    for (verb, what) in [
+        ("tools list", "the tools of this demo; add `-- COMMAND` for another server"),
+        ("call add a=1 b=2", "one call; `survey` asks you for more than a name"),
+        ("demo", "this server, for any MCP client, over stdio"),
     ] {
-        page.say(&format!("{command:<30} {}", page.style.dim(what)))?;
+        page.command(&format!("{started} {verb}"), what)?;
     }
     Ok(())
+}
+
+/// What to type to start this program again: as it was started, by cargo or by name.
+fn started_by() -> String {
+    if std::env::var_os("CARGO").is_some() {
+        let profile = if cfg!(debug_assertions) { "" } else { "--release " };
+        return format!("cargo run {profile}--");
+    }
+    let name = std::env::args().next().filter(|name| !name.is_empty() && !name.contains(char::is_whitespace));
+    name.map_or_else(|| "contexture".to_owned(), |name| safe_line(&name))
 }

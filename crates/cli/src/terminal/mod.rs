@@ -6,6 +6,7 @@ pub(crate) mod form;
 pub(crate) mod person;
 pub(crate) mod style;
 pub(crate) mod text;
+pub(crate) mod width;
 
 use std::io::{self, Write};
 

@@ -1,7 +1,8 @@
 //! Whom servers may ask: the person at the terminal, and a model that there is not.
 //!
 //! Every question is shown with the name of the server that asks. Without a terminal, or with
-//! `--no-input`, forms are declined; a model is never asked, but an answer can be given in advance.
+//! `--no-input`, forms are left without an answer, which is not to decline; a model is never asked, but an
+//! answer can be given in advance.
 
 use std::io::{self, IsTerminal, Write};
 use std::path::Path;
@@ -13,11 +14,12 @@ use contexture::client::{
 use contexture::model::{CreateMessageResult, Root, SamplingContent};
 use tokio::sync::Mutex;
 
+use super::form::Sheet;
+use super::note;
 use super::text::{safe, safe_line};
-use super::{form, note};
 
-/// Answers forms and URLs on the terminal, one at a time.
-pub(crate) fn elicitation(interactive: bool) -> Elicitation {
+/// Answers forms and URLs on the terminal, one at a time, behind this margin.
+pub(crate) fn elicitation(interactive: bool, margin: &'static str) -> Elicitation {
     let turn = Arc::new(Mutex::new(()));
     Elicitation::new(move |question| {
         let turn = Arc::clone(&turn);
@@ -25,11 +27,11 @@ pub(crate) fn elicitation(interactive: bool) -> Elicitation {
             let _turn = turn.lock().await;
             if !interactive {
                 note(&heading(&question));
-                note("  declined: there is nobody at a terminal to ask");
-                return ElicitAnswer::Decline;
+                note("  not answered: there is nobody at a terminal to ask");
+                return ElicitAnswer::Cancel;
             }
             // A thread of its own may wait for the keyboard.
-            let asked = tokio::task::spawn_blocking(move || ask(&question)).await;
+            let asked = tokio::task::spawn_blocking(move || ask(&question, margin)).await;
             match asked {
                 Ok(Ok(answer)) => answer,
                 _ => ElicitAnswer::Cancel,
@@ -48,40 +50,33 @@ fn heading(question: &Question) -> String {
     format!("{} asks: {}", safe_line(question.server().display_name()), safe(question.message()))
 }
 
-fn ask(question: &Question) -> io::Result<ElicitAnswer> {
+fn ask(question: &Question, margin: &str) -> io::Result<ElicitAnswer> {
     // Standard error is not locked: others have something to say while the person thinks.
     let (mut input, mut out) = (io::stdin().lock(), io::stderr());
-    writeln!(out, "{}", heading(question))?;
+    writeln!(out, "{margin}{}", heading(question))?;
+    let mut sheet = Sheet { input: &mut input, out: &mut out, margin };
     match question {
-        Question::Form { schema, .. } => form::fill(&mut input, &mut out, schema),
+        Question::Form { schema, .. } => sheet.fill(schema),
         Question::Url { url, host, .. } => {
-            writeln!(out, "  It wants you to visit {}", safe_line(host))?;
-            writeln!(out, "  {}", safe_line(url))?;
-            writeln!(out, "  Nothing is opened for you.")?;
-            form::consent(&mut input, &mut out)
+            writeln!(sheet.out, "{margin}  It wants you to visit {}", safe_line(host))?;
+            writeln!(sheet.out, "{margin}  {}", safe_line(url))?;
+            writeln!(sheet.out, "{margin}  Nothing is opened for you.")?;
+            sheet.consent()
         }
         _ => Ok(ElicitAnswer::Decline),
     }
 }
 
-/// Shows what a server wants to ask the model; answers with `canned`, or not at all.
-pub(crate) fn sampling(canned: Option<String>) -> Sampling {
-    let answer = canned.clone();
+/// Shows what a server wants to ask the model, and answers with this text.
+pub(crate) fn sampling(text: String) -> Sampling {
     Sampling::new(move |_| {
-        let text = answer.clone().ok_or("there is no model here");
-        std::future::ready(text.map(|text| {
-            CreateMessageResult::new("canned", SamplingContent::text(text)).stop_reason("endTurn")
-        }))
+        let answer = CreateMessageResult::new("canned", SamplingContent::text(text.clone()));
+        std::future::ready(Ok::<_, String>(answer.stop_reason("endTurn")))
     })
     .approve(move |question| {
         show(&question);
-        std::future::ready(if canned.is_some() {
-            note("  answered with --sample");
-            SamplingApproval::Allow
-        } else {
-            note("  denied: there is no model here; --sample TEXT answers in its place");
-            SamplingApproval::Deny("there is no model here".to_owned())
-        })
+        note("  answered with --sample");
+        std::future::ready(SamplingApproval::Allow)
     })
 }
 

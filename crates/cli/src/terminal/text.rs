@@ -42,6 +42,14 @@ pub(crate) fn safe_json(json: &str) -> String {
     out
 }
 
+/// At most so many characters, the last of which then says that there were more.
+pub(crate) fn cut(text: &str, most: usize) -> String {
+    if text.chars().count() <= most {
+        return text.to_owned();
+    }
+    text.chars().take(most.saturating_sub(1)).chain(['…']).collect()
+}
+
 fn push(out: &mut String, char: char) {
     if is_harmful(char) { out.extend(char.escape_default()) } else { out.push(char) }
 }
@@ -80,6 +88,12 @@ mod tests {
             assert_eq!(safe(given), shown);
         }
         assert_eq!(safe_line("two\nlines"), "two\\nlines");
+    }
+
+    #[test]
+    fn long_text_is_cut() {
+        assert_eq!(cut("zwölf", 5), "zwölf");
+        assert_eq!(cut("zwölf", 4), "zwö…");
     }
 
     #[test]

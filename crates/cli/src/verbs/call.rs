@@ -1,36 +1,70 @@
 //! `call`: one tool, once.
+//!
+//! Arguments that the tool's own schema refuses are not sent, unless they are to go unchecked.
 
 use std::io::Read;
 
-use contexture::model::{JsonObject, ProgressParams};
+use contexture::model::{JsonObject, ProgressParams, Tool};
 use contexture::{Client, Error};
 
-use super::{print, show};
+use super::{hint, list, print, show};
 use crate::arguments;
 use crate::exit::Failure;
-use crate::options::Target;
+use crate::nearest;
+use crate::options::{Format, Target};
 use crate::terminal::note;
 use crate::terminal::text::safe_line;
 
-pub(super) async fn call(
-    client: Client,
-    tool: &str,
-    words: &[String],
-    json: Option<&str>,
-    target: &Target,
-) -> Result<(), Failure> {
-    let base = json.map_or_else(|| Ok(JsonObject::new()), object)?;
-    let schema = if words.is_empty() { None } else { input_schema(&client, tool).await? };
-    let arguments = arguments::of_tool(base, words, schema.as_ref()).map_err(Failure::usage)?;
-    let reply = client.call(tool, arguments).on_progress(|progress| note(&progress_line(&progress))).await?;
+/// What to call, and with what.
+pub(super) struct Wanted<'a> {
+    pub(super) tool: &'a str,
+    pub(super) words: &'a [String],
+    pub(super) json: Option<&'a str>,
+    pub(super) unchecked: bool,
+}
+
+pub(super) async fn call(client: Client, wanted: Wanted<'_>, target: &Target) -> Result<(), Failure> {
+    let base = wanted.json.map_or_else(|| Ok(JsonObject::new()), object)?;
+    let tools = listed(&client).await?;
+    let known = tools.iter().find(|known| known.name == wanted.tool);
+    let arguments = arguments_for(base, &wanted, known)?;
+    let call = client.call(wanted.tool, arguments);
+    let reply = match call.on_progress(|progress| note(&progress_line(&progress))).await {
+        Ok(reply) => reply,
+        // A tool that is not listed need not be missing; only the server can say.
+        Err(error) => {
+            let names = tools.iter().map(|tool| tool.name.as_str());
+            let proposal = if known.is_none() { nearest::proposal(wanted.tool, names) } else { None };
+            let failure = Failure::from(error);
+            let hint = proposal.or_else(|| hint::capability(&failure.words(), target));
+            return Err(failure.hint(hint));
+        }
+    };
     if reply.is_error() {
         // Programs get the whole result; people get the message, once.
-        if target.format == crate::options::Format::Json {
+        if target.format == Format::Json {
             print(target.format, &*reply, String::new)?;
         }
-        return Err(Failure::tool(reply.text()));
+        let text = reply.text();
+        let hint = hint::capability(&text, target);
+        return Err(Failure::tool(text).hint(hint));
     }
     print(target.format, &*reply, || show::contents(&reply.content, target.raw))
+}
+
+fn arguments_for(base: JsonObject, wanted: &Wanted<'_>, known: Option<&Tool>) -> Result<JsonObject, Failure> {
+    let schema = known.map(|tool| &tool.input_schema);
+    let arguments = arguments::of_tool(base, wanted.words, schema).and_then(|arguments| {
+        match schema.filter(|_| !wanted.unchecked) {
+            Some(schema) => arguments::check(&arguments, schema).map(|()| arguments),
+            None => Ok(arguments),
+        }
+    });
+    arguments.map_err(|fault| {
+        let signature =
+            known.map(|tool| format!("{}({})", safe_line(&tool.name), list::parameters(&tool.input_schema)));
+        Failure::usage(format!("{}: {fault}", wanted.tool)).hint(signature)
+    })
 }
 
 fn object(json: &str) -> Result<JsonObject, Failure> {
@@ -43,10 +77,12 @@ fn object(json: &str) -> Result<JsonObject, Failure> {
     serde_json::from_str(&text).map_err(|error| wrong(&error))
 }
 
-/// How the tool wants its arguments; nothing if it is not listed, which need not mean that there is none.
-async fn input_schema(client: &Client, tool: &str) -> Result<Option<JsonObject>, Failure> {
-    let tools = client.tools().await.map_err(Error::from)?;
-    Ok(tools.into_iter().find(|known| known.name == tool).map(|known| known.input_schema))
+/// The tools that the server lists. One that does not list any may have some.
+async fn listed(client: &Client) -> Result<Vec<Tool>, Failure> {
+    match client.tools().await.map_err(Error::from) {
+        Err(Error::Remote(_) | Error::PeerIncompatible(_)) => Ok(Vec::new()),
+        tools => Ok(tools?),
+    }
 }
 
 fn progress_line(progress: &ProgressParams) -> String {

@@ -44,7 +44,8 @@ fn show_tool(tool: &Tool, style: Style) -> String {
     entry(line, tool.description.as_deref().or(tool.title.as_deref()), style)
 }
 
-fn parameters(schema: &JsonObject) -> String {
+/// The fields of a schema as a signature, required ones first.
+pub(super) fn parameters(schema: &JsonObject) -> String {
     let required = schema.get("required").and_then(Value::as_array);
     let is_required = |name: &str| required.is_some_and(|names| names.iter().any(|known| known == name));
     let mut fields: Vec<_> =
@@ -124,11 +125,19 @@ pub(super) async fn prompts(client: Client, target: &Target) -> Result<(), Failu
 }
 
 fn show_prompt(prompt: &Prompt, style: Style) -> String {
+    let line = format!("{}({})", style.bold(&safe_line(&prompt.name)), prompt_arguments(prompt));
+    entry(line, prompt.description.as_deref().or(prompt.title.as_deref()), style)
+}
+
+/// How a prompt wants to be filled in.
+pub(super) fn prompt_signature(prompt: &Prompt) -> String {
+    format!("{}({})", safe_line(&prompt.name), prompt_arguments(prompt))
+}
+
+fn prompt_arguments(prompt: &Prompt) -> String {
     let arguments = prompt.arguments.iter().flatten().map(|argument| {
         let optional = if argument.is_required() { "" } else { "?" };
         format!("{}{optional}", safe_line(&argument.name))
     });
-    let arguments = arguments.collect::<Vec<_>>().join(", ");
-    let line = format!("{}({arguments})", style.bold(&safe_line(&prompt.name)));
-    entry(line, prompt.description.as_deref().or(prompt.title.as_deref()), style)
+    arguments.collect::<Vec<_>>().join(", ")
 }

@@ -3,6 +3,7 @@
 //! A verb never leaves a process behind: not after an error, and not after Ctrl-C.
 
 mod call;
+mod hint;
 mod list;
 mod prompt;
 mod read;
@@ -25,8 +26,10 @@ pub(crate) fn run(verb: &Verb) -> ExitCode {
         Verb::Tools(listing) => on(listing.target(), |client| list::tools(client, listing.target())),
         Verb::Resources(listing) => on(listing.target(), |client| list::resources(client, listing.target())),
         Verb::Prompts(listing) => on(listing.target(), |client| list::prompts(client, listing.target())),
-        Verb::Call { tool, arguments, json, target } => {
-            on(target, |client| call::call(client, tool, arguments, json.as_deref(), target))
+        Verb::Call { tool, arguments, json, unchecked, target } => {
+            let json = json.as_deref();
+            let wanted = call::Wanted { tool, words: arguments, json, unchecked: *unchecked };
+            on(target, |client| call::call(client, wanted, target))
         }
         Verb::Read { uri, target } => on(target, |client| read::read(client, uri, target)),
         Verb::Prompt { name, arguments, target } => {
@@ -41,7 +44,7 @@ fn on<F>(target: &Target, verb: impl FnOnce(Client) -> F) -> ExitCode
 where
     F: Future<Output = Result<(), Failure>>,
 {
-    match alone(session(target, verb)) {
+    match target.check().and_then(|()| alone(session(target, verb))) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => failure.report(target.format),
     }

@@ -3,9 +3,10 @@
 use contexture::Client;
 use contexture::model::{PromptMessage, Role};
 
-use super::{print, show};
+use super::{list, print, show};
 use crate::arguments;
 use crate::exit::Failure;
+use crate::nearest;
 use crate::options::Target;
 
 pub(super) async fn prompt(
@@ -15,10 +16,22 @@ pub(super) async fn prompt(
     target: &Target,
 ) -> Result<(), Failure> {
     let arguments = arguments::of_prompt(words).map_err(Failure::usage)?;
-    let result = client.prompt(name, arguments).await?;
+    let result = match client.prompt(name, arguments).await {
+        Ok(result) => result,
+        Err(error) => return Err(Failure::from(error).hint(proposal(&client, name).await)),
+    };
     print(target.format, &result, || {
         result.messages.iter().map(|message| spoken(message, target.raw)).collect()
     })
+}
+
+/// What to ask for instead: the prompt as it wants to be filled in, or others.
+async fn proposal(client: &Client, name: &str) -> Option<String> {
+    let prompts = client.prompts().await.ok()?;
+    match prompts.iter().find(|prompt| prompt.name == name) {
+        Some(prompt) => Some(list::prompt_signature(prompt)),
+        None => nearest::proposal(name, prompts.iter().map(|prompt| prompt.name.as_str())),
+    }
 }
 
 fn spoken(message: &PromptMessage, raw: bool) -> String {

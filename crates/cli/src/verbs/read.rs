@@ -1,21 +1,38 @@
 //! `read`: the contents of a resource. With `--raw`, byte for byte.
 
-use contexture::Client;
-use contexture::model::{ReadResourceResult, ResourceContents};
+use contexture::model::{ReadResourceResult, ResourceContents, code};
+use contexture::{Client, Error};
 
 use super::{print, show};
 use crate::exit::Failure;
 use crate::options::{Format, Target};
 use crate::terminal;
-use crate::terminal::text::safe;
+use crate::terminal::text::{safe, safe_line};
 
 pub(super) async fn read(client: Client, uri: &str, target: &Target) -> Result<(), Failure> {
-    let result = client.read(uri).await?;
+    let result = client.read(uri).await.map_err(|error| refused(error, uri))?;
     if target.raw && target.format == Format::Text {
         terminal::print(&bytes(&result)?)?;
         return Ok(());
     }
     print(target.format, &result, || result.contents.iter().map(shown).collect())
+}
+
+/// A resource that is not there is named; its error code depends on the revision.
+fn refused(error: Error, uri: &str) -> Failure {
+    let is_missing = match &error {
+        Error::NotFound => true,
+        Error::Remote(refusal) => {
+            let names_it = refusal.data.as_ref().is_some_and(|data| data["uri"] == uri);
+            refusal.code == code::RESOURCE_NOT_FOUND || (refusal.code == code::INVALID_PARAMS && names_it)
+        }
+        _ => false,
+    };
+    if !is_missing {
+        return error.into();
+    }
+    Failure::usage(format!("the server has no resource {}", safe_line(uri)))
+        .hint(Some("`resources list` shows those that there are".to_owned()))
 }
 
 fn shown(contents: &ResourceContents) -> String {

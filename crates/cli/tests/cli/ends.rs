@@ -45,7 +45,11 @@ fn a_command_line_that_makes_no_sense_is_usage() {
         let json = run(&[arguments, &["--format", "json"]].concat());
         assert_eq!((json.code, &json.error()["kind"]), (Some(1), &"usage".into()), "{arguments:?}");
     }
-    assert_eq!(run(&["--help"]).code, Some(0));
+    let help = run(&["--help"]);
+    assert_eq!(help.code, Some(0));
+    for code in ["1  usage", "4  unreachable", "5  the tool", "130  interrupted"] {
+        assert!(help.stdout.contains(code), "{code}: {}", help.stdout);
+    }
     assert!(run(&["--version"]).stdout.starts_with("contexture "));
 }
 
