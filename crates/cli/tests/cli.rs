@@ -1,9 +1,11 @@
-//! The binary as people use it: every verb against the demo over a real pipe.
+//! The binary as people use it: every verb against the demo over a real pipe, with a judge listening.
 
 #[path = "cli/ends.rs"]
 mod ends;
 #[path = "cli/story.rs"]
 mod story;
+#[path = "cli/tap.rs"]
+mod tap;
 #[path = "cli/verbs.rs"]
 mod verbs;
 
@@ -55,7 +57,14 @@ fn run(arguments: &[&str]) -> Run {
     command(arguments).output().expect("the binary runs").into()
 }
 
-/// Runs a verb on the demo as a process of its own.
+/// Runs a verb on the demo as a process of its own; what the two say is judged.
 fn on_demo(arguments: &[&str]) -> Run {
-    run(&[arguments, &["--", BINARY, "demo"]].concat())
+    on_demo_with(arguments, "")
+}
+
+/// The same with arguments for the demo.
+fn on_demo_with(arguments: &[&str], demo: &str) -> Run {
+    let target = tap::target(demo);
+    let target: Vec<&str> = target.iter().map(String::as_str).collect();
+    run(&[arguments, &target].concat())
 }
