@@ -15,7 +15,8 @@ use std::time::{Duration, Instant};
 pub use tally::Tally;
 
 /// Adds what it has counted to the tally.
-type Step = (&'static str, Box<dyn Fn(&mut Tally) -> Result<(), String>>);
+type Action = Box<dyn Fn(&mut Tally) -> Result<(), String>>;
+type Step = (&'static str, Action);
 
 /// Every cargo feature set that someone can ask for and that the workspace's own build does not cover.
 const FEATURES: [(&str, &[&str]); 5] = [
@@ -86,7 +87,7 @@ fn steps(quick: bool, counts: PathBuf) -> Vec<Step> {
     steps
 }
 
-fn cargo(args: &[&str]) -> Box<dyn Fn(&mut Tally) -> Result<(), String>> {
+fn cargo(args: &[&str]) -> Action {
     let args: Vec<String> = args.iter().map(|arg| (*arg).to_owned()).collect();
     Box::new(move |_| process::run(workspace::cargo().args(&args)))
 }

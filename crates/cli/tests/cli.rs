@@ -1,4 +1,4 @@
-//! The binary as people use it: every verb against the demo over a real pipe.
+//! The binary as people use it: every verb against the demo over a real pipe, with a judge listening.
 
 #[path = "cli/arguments.rs"]
 mod arguments;
@@ -8,6 +8,8 @@ mod ends;
 mod story;
 #[path = "cli/strangers.rs"]
 mod strangers;
+#[path = "cli/tap.rs"]
+mod tap;
 #[path = "cli/verbs.rs"]
 mod verbs;
 
@@ -59,7 +61,14 @@ fn run(arguments: &[&str]) -> Run {
     command(arguments).output().expect("the binary runs").into()
 }
 
-/// Runs a verb on the demo as a process of its own.
+/// Runs a verb on the demo as a process of its own; what the two say is judged.
 fn on_demo(arguments: &[&str]) -> Run {
-    run(&[arguments, &["--", BINARY, "demo"]].concat())
+    on_demo_with(arguments, "")
+}
+
+/// The same with arguments for the demo.
+fn on_demo_with(arguments: &[&str], demo: &str) -> Run {
+    let target = tap::target(demo);
+    let target: Vec<&str> = target.iter().map(String::as_str).collect();
+    run(&[arguments, &target].concat())
 }

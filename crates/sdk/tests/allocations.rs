@@ -10,8 +10,13 @@ use bytes::Bytes;
 use contexture::transport::{Incoming, Transport};
 use contexture::{Args, Server, tool};
 
-/// What `bench/` promises for an echo call.
-const BUDGET: u64 = 25;
+/// What is promised for an echo call, in any era.
+const PROMISED: u64 = 25;
+/// What it was measured to take (7 and 9), with a little room for other versions of the standard library: a change
+/// that costs more is to be noticed long before the promise is broken.
+const LEGACY: u64 = 10;
+const MODERN: u64 = 12;
+const _: () = assert!(LEGACY <= PROMISED && MODERN <= PROMISED);
 const CALLS: u64 = 1_000;
 
 /// Messages that are there from the beginning; answers are only counted.
@@ -73,10 +78,10 @@ fn allocations(calls: u64, meta: &str) -> u64 {
 #[test]
 fn an_echo_call_stays_within_its_budget() {
     let modern = r#","_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{},"io.modelcontextprotocol/clientInfo":{"name":"count","version":"1"}}"#;
-    for (era, meta) in [("legacy", ""), ("modern", modern)] {
+    for (era, meta, budget) in [("legacy", "", LEGACY), ("modern", modern, MODERN)] {
         let calls = allocations(CALLS, meta) - allocations(0, meta);
         let each = calls.div_ceil(CALLS);
         eprintln!("{era}: {each} allocations for an echo call");
-        assert!(each <= BUDGET, "{era}: {each} allocations for an echo call, {BUDGET} are allowed");
+        assert!(each <= budget, "{era}: {each} allocations for an echo call, {budget} are allowed");
     }
 }

@@ -2,6 +2,9 @@
 //!
 //! Every message that either side sends is judged by the schema of its revision.
 
+#[path = "stories/fixtures.rs"]
+mod fixtures;
+
 use contexture::client::{Client, ElicitAnswer, Elicitation};
 use contexture::model::{Content, LoggingLevel};
 use contexture::testing::{Side, Transcript, stories};

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::{BINARY, on_demo, run};
+use crate::{BINARY, on_demo, on_demo_with, run};
 
 #[test]
 fn lists_are_complete_over_any_number_of_pages() {
@@ -15,7 +15,7 @@ fn lists_are_complete_over_any_number_of_pages() {
             (Some(0), Some(count)),
             "{verb}"
         );
-        let paged = run(&[verb, "list", "--format", "json", "--", BINARY, "demo", "--page-size", "1"]);
+        let paged = on_demo_with(&[verb, "list", "--format", "json"], "--page-size 1");
         assert_eq!(paged.json()[member], whole.json()[member], "{verb}");
         let text = on_demo(&[verb, "list"]);
         assert_eq!(text.code, Some(0), "{}", text.stderr);
