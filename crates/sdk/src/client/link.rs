@@ -73,6 +73,12 @@ struct Progress {
     sender: mpsc::Sender<ProgressParams>,
 }
 
+impl Progress {
+    fn grows(&self, progress: f64) -> bool {
+        progress.is_finite() && self.last.is_none_or(|last| progress > last)
+    }
+}
+
 /// How a request is to be made.
 pub(super) struct Outgoing<'a> {
     pub(super) method: Cow<'static, str>,
@@ -222,14 +228,15 @@ impl Link {
     /// Passes progress on to its own call. `false` if it belongs to none or does not increase.
     pub(super) fn progress(&self, progress: ProgressParams) -> bool {
         let now = self.now();
+        let ProgressToken::Integer(id) = progress.progress_token else { return false };
         let mut table = self.table();
-        if !progress.progress.is_finite() || !grows(&mut table.pending, &progress) {
-            return false;
-        }
-        let Some(entry) = table.pending.progress(&progress.progress_token, now) else { return false };
-        let Some(wanted) = &mut entry.progress else { return false };
+        // Only a call that asked for progress has any: ids are easily guessed.
+        let wanted = table.pending.get_mut(id).and_then(|entry| entry.progress.as_mut());
+        let Some(wanted) = wanted.filter(|wanted| wanted.grows(progress.progress)) else { return false };
         wanted.last = Some(progress.progress);
-        wanted.sender.try_send(progress).is_ok()
+        let sender = wanted.sender.clone();
+        table.pending.progress(&progress.progress_token, now);
+        sender.try_send(progress).is_ok()
     }
 
     /// When the next request expires.
@@ -275,12 +282,6 @@ impl Link {
     pub(super) fn waiting(&self) -> usize {
         self.table().pending.len()
     }
-}
-
-fn grows(pending: &mut Pending<Entry>, progress: &ProgressParams) -> bool {
-    let ProgressToken::Integer(id) = progress.progress_token else { return false };
-    let last = pending.get_mut(id).and_then(|entry| entry.progress.as_ref()).and_then(|wanted| wanted.last);
-    last.is_none_or(|last| progress.progress > last)
 }
 
 /// A request that waits for its answer. Dropping it withdraws the request.
