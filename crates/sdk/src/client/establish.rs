@@ -53,24 +53,29 @@ impl Source {
         Ok(Live { link })
     }
 
-    /// Connects and finds the era.
-    pub(super) async fn establish(&mut self, hub: &Arc<Hub>, known: Option<Revision>) -> Result<Live> {
+    /// Connects and finds the era. What is opened lies in `live` for as long as it is not done, so that
+    /// whoever loses patience can bring it down.
+    pub(super) async fn establish(
+        &mut self,
+        hub: &Arc<Hub>,
+        known: Option<Revision>,
+        live: &mut Option<Live>,
+    ) -> Result<Live> {
         let config = &hub.config;
         let (mut negotiation, mut step) = Negotiation::begin(&config.revisions, known, self.can_restart());
-        let mut live = None;
         let mut found = None;
         loop {
             let heard = match step {
                 Step::Discover(revision) => {
-                    let live = self.ensure(&mut live, hub, false)?;
+                    let live = self.ensure(live, hub, false).await?;
                     discover(live, config, revision, &mut found).await
                 }
                 Step::Initialize { offer, restart } => {
-                    let live = self.ensure(&mut live, hub, restart)?;
+                    let live = self.ensure(live, hub, restart).await?;
                     initialize(live, config, offer, &mut found).await
                 }
                 Step::Settled(revision) => {
-                    let live = self.ensure(&mut live, hub, false)?;
+                    let live = self.ensure(live, hub, false).await?;
                     settle(live, config, revision, found.take())?;
                     break;
                 }
@@ -78,13 +83,19 @@ impl Source {
             };
             step = negotiation.hear(heard);
         }
-        live.ok_or_else(|| Error::Misuse("no revision is allowed".into()))
+        live.take().ok_or_else(|| Error::Misuse("no revision is allowed".into()))
     }
 
     /// A connection: the one that there is, or a new one.
-    fn ensure<'a>(&mut self, live: &'a mut Option<Live>, hub: &Arc<Hub>, restart: bool) -> Result<&'a Live> {
-        if restart {
-            // The old one is brought down in the background.
+    async fn ensure<'a>(
+        &mut self,
+        live: &'a mut Option<Live>,
+        hub: &Arc<Hub>,
+        restart: bool,
+    ) -> Result<&'a Live> {
+        if let (true, Some(old)) = (restart, &live) {
+            // Two copies of a server could fight over a lock, a port or a database.
+            old.close().await;
             *live = None;
         }
         match live {

@@ -69,10 +69,10 @@ fn server(arguments: &[&str]) -> ChildCommand {
 }
 
 /// A file in which the server notes what happens to it.
-struct Log(PathBuf);
+pub(crate) struct Log(PathBuf);
 
 impl Log {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         static NUMBER: AtomicUsize = AtomicUsize::new(0);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         let path = std::env::temp_dir().join(format!("contexture-child-{}-{number}", std::process::id()));
@@ -80,15 +80,15 @@ impl Log {
         Self(path)
     }
 
-    fn of(&self, command: ChildCommand) -> ChildCommand {
+    pub(crate) fn of(&self, command: ChildCommand) -> ChildCommand {
         command.env("LOG", &self.0)
     }
 
-    fn read(&self) -> Vec<String> {
+    pub(crate) fn read(&self) -> Vec<String> {
         std::fs::read_to_string(&self.0).unwrap_or_default().lines().map(str::to_owned).collect()
     }
 
-    fn pids(&self, what: &str) -> Vec<i32> {
+    pub(crate) fn pids(&self, what: &str) -> Vec<i32> {
         let notes = self.read();
         let pids = notes.iter().filter_map(|note| note.strip_prefix(what)?.trim().parse().ok());
         pids.collect()
@@ -107,11 +107,11 @@ impl Drop for Log {
 }
 
 /// Whether there is a process, dead or alive.
-fn exists(pid: i32) -> bool {
+pub(crate) fn exists(pid: i32) -> bool {
     std::path::Path::new(&format!("/proc/{pid}")).exists()
 }
 
-async fn until(what: impl Fn() -> bool) {
+pub(crate) async fn until(what: impl Fn() -> bool) {
     for _ in 0..1_000 {
         if what() {
             return;
@@ -121,7 +121,7 @@ async fn until(what: impl Fn() -> bool) {
     panic!("it did not happen");
 }
 
-fn hasty() -> Policy {
+pub(crate) fn hasty() -> Policy {
     let mut policy = Policy::default();
     policy.child_exit = Duration::from_millis(300);
     policy.child_term = Duration::from_millis(300);
@@ -216,7 +216,7 @@ async fn a_server_that_ignores_everything_is_killed_with_its_group() {
 }
 
 /// Gone, or a zombie that waits for a parent that is not us.
-fn is_gone(pid: i32) -> bool {
+pub(crate) fn is_gone(pid: i32) -> bool {
     let status = std::fs::read_to_string(format!("/proc/{pid}/stat"));
     status.map_or(true, |status| status.contains(") Z"))
 }
