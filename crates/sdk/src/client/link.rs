@@ -22,6 +22,10 @@ use crate::{Error, Result};
 /// Progress that a caller has not looked at yet. More than this is dropped.
 const PROGRESS_QUEUE: usize = 64;
 
+/// For a request whose end is watched over by whoever makes it.
+pub(super) const FOR_EVER: Patience =
+    Patience { idle: Duration::MAX, total: Duration::MAX, renewed_by_progress: false };
+
 /// What the connection is to do.
 #[derive(Debug)]
 pub(super) enum Out {

@@ -6,18 +6,16 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
-use std::time::Duration;
 
 use tokio::sync::oneshot;
 
 use super::Client;
 use super::call::Call;
 use super::events::Event;
-use super::link::{Outgoing, Waiting};
+use super::link::{FOR_EVER, Outgoing, Waiting};
 use super::live::Live;
 use super::methods::empty;
 use super::payload::Payload;
-use crate::engine::Patience;
 use crate::model::{ListChangedCapability, Meta, Method, SubscriptionFilter};
 use crate::{Error, Result};
 
@@ -35,9 +33,6 @@ struct Wanted {
     uris: BTreeSet<String>,
     lists: bool,
 }
-
-/// An open stream is silent for as long as nothing changes.
-const FOR_EVER: Patience = Patience { idle: Duration::MAX, total: Duration::MAX, renewed_by_progress: false };
 
 impl Client {
     /// Subscribes to changes of a resource; they arrive as
@@ -143,6 +138,7 @@ impl Client {
             method: Cow::Borrowed(Method::SubscriptionsListen.as_str()),
             payload: &payload,
             meta: live.session()?.request_meta(None, &Meta::new()),
+            // Silent for as long as nothing changes.
             patience: FOR_EVER,
             wants_progress: false,
             cancellable: true,

@@ -40,7 +40,6 @@ for line in sys.stdin:
     method, id = message.get("method"), message.get("id")
     if method == "server/discover":
         if "die-on-probe" in sys.argv: sys.stderr.write("expected initialize\n"); sys.exit(3)
-        if "hang-on-probe" in sys.argv: time.sleep(600)
         answer(id, error={"code": -32601, "message": "unknown"})
     elif method == "initialize":
         answer(id, result={"protocolVersion": "2025-06-18", "capabilities": {"tools": {}}, "serverInfo": {"name": "tiny", "version": "1"}})
@@ -294,24 +293,22 @@ async fn standard_error_is_drained_kept_and_passed_on_but_never_a_failure() {
     assert_eq!(lines.last().map(String::as_str), Some("last words"));
 }
 
-/// Some servers of old die of anything before `initialize`, some hang.
+/// Some servers of old die of anything before `initialize`.
 #[tokio::test]
 async fn a_server_that_the_probe_upsets_is_started_anew() {
-    for upset in ["die-on-probe", "hang-on-probe"] {
-        let log = Log::new();
-        let builder = Client::builder().policy(hasty()).probe_timeout(Duration::from_millis(500));
-        let client = builder.spawn(log.of(server(&[upset]))).await.expect("connected");
-        assert_eq!(client.era(), Era::Legacy);
-        client.ping().await.expect("alive");
-        assert_eq!(log.pids("start ").len(), 2);
-        let known = client.known_era();
-        client.close().await;
-        let log = Log::new();
-        let client =
-            Client::builder().known_era(known).spawn(log.of(server(&[upset]))).await.expect("connected");
-        assert_eq!(log.pids("start ").len(), 1, "what is remembered saves a process");
-        client.close().await;
-    }
+    let log = Log::new();
+    let upset = log.of(server(&["die-on-probe"]));
+    let client = Client::builder().policy(hasty()).spawn(upset).await.expect("connected");
+    assert_eq!(client.era(), Era::Legacy);
+    client.ping().await.expect("alive");
+    assert_eq!(log.pids("start ").len(), 2);
+    let known = client.known_era();
+    client.close().await;
+    let log = Log::new();
+    let upset = log.of(server(&["die-on-probe"]));
+    let client = Client::builder().known_era(known).spawn(upset).await.expect("connected");
+    assert_eq!(log.pids("start ").len(), 1, "what is remembered saves a process");
+    client.close().await;
     let modern_only = Client::builder().revisions(&Revision::MODERN);
     let error = modern_only.spawn(server(&["die-on-probe"])).await.expect_err("no falling back").to_string();
     assert!(error.contains("exited with 3") && error.contains("expected initialize"), "{error}");
@@ -424,4 +421,30 @@ async fn a_server_that_ended_is_started_anew_but_not_one_that_was_closed() {
     tokio::time::sleep(2 * second).await;
     assert_eq!(log.pids("start ").len(), 2, "closed is closed");
     assert!(matches!(client.ping().await, Err(Error::Closed(_))));
+}
+
+#[tokio::test]
+async fn a_callback_that_panics_harms_nobody() {
+    let stderr = Stderr::lines(|_| panic!("a callback"));
+    let client = Client::spawn(server(&[]).stderr(stderr)).await.expect("connected");
+    client.call("flood", ()).await.expect("the pipe is still drained");
+    client.close().await;
+}
+
+#[tokio::test]
+async fn a_program_may_be_named_by_whatever_names_one() {
+    let name = "/no/such/program";
+    let path = std::path::Path::new(name);
+    for command in [
+        ChildCommand::from(name),
+        ChildCommand::from(name.to_owned()),
+        ChildCommand::from(&name.to_owned()),
+        ChildCommand::from(path),
+        ChildCommand::from(path.to_owned()),
+        ChildCommand::from(path.as_os_str()),
+        ChildCommand::from(path.as_os_str().to_owned()),
+    ] {
+        assert_eq!(command.program(), path.as_os_str());
+    }
+    assert!(Client::spawn(name.to_owned()).await.is_err());
 }

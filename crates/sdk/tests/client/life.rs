@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use contexture::client::{KeepAlive, OnPingFailure};
-use contexture::revision::Revision;
+use contexture::revision::{Era, Revision};
 use contexture::transport::ChildCommand;
 use contexture::{Client, Error};
 
-use crate::child::{Log, exists, hasty, until};
+use crate::child::{Log, exists, hasty, is_gone, until};
 
 /// A server that notes its life. What it does depends on its arguments.
 const SERVER: &str = r#"
@@ -97,6 +97,32 @@ async fn dropping_the_client_ends_its_starting_anew() {
     assert_eq!(log.pids("start ").len(), 2, "and no third");
 }
 
+/// A slow start is no evidence of anything: the process is left alone, and its late answer counts.
+#[tokio::test]
+async fn a_slow_server_is_started_once_and_found_out_nevertheless() {
+    for (arguments, era) in [(["slow", "modern"].as_slice(), Era::Modern), (&["slow", "mute"], Era::Legacy)] {
+        let log = Log::new();
+        let client =
+            Client::builder().probe_timeout(QUICK).spawn(server(&log, arguments)).await.expect("connected");
+        assert_eq!(client.era(), era);
+        assert_eq!(log.pids("start ").len(), 1, "{arguments:?}");
+        let known = client.known_era();
+        client.close().await;
+        let log = Log::new();
+        let again = Client::builder().known_era(known).probe_timeout(QUICK);
+        let client = again.spawn(server(&log, arguments)).await.expect("there is nothing to fall back to");
+        assert_eq!(client.era(), era);
+        client.close().await;
+    }
+    let log = Log::new();
+    let mut policy = hasty();
+    policy.patience.idle = QUICK;
+    let builder = Client::builder().policy(policy).probe_timeout(QUICK);
+    let error = builder.spawn(server(&log, &["mute", "stuck"])).await.expect_err("silent for good");
+    assert!(matches!(error, Error::Timeout(_)), "{error}");
+    until(|| notes(&log) == ["start", "server/discover", "initialize", "end"]).await;
+}
+
 #[tokio::test]
 async fn a_server_is_started_anew_only_when_the_old_one_is_gone() {
     let log = Log::new();
@@ -106,4 +132,29 @@ async fn a_server_is_started_anew_only_when_the_old_one_is_gone() {
     let notes: Vec<String> =
         notes(&log).into_iter().filter(|note| note == "start" || note == "end").collect();
     assert_eq!(notes, ["start", "end", "start", "end"], "never two at once");
+}
+
+#[test]
+fn a_runtime_that_ends_takes_orphans_with_it() {
+    let log = Log::new();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+    runtime.block_on(async {
+        let mut policy = hasty();
+        policy.child_term = Duration::MAX;
+        let builder = Client::builder().policy(policy);
+        let client = builder.spawn(server(&log, &["orphan"])).await.expect("connected");
+        until(|| log.pids("orphan ").len() == 1).await;
+        client.call("leave", ()).await.expect_err("it left");
+        // Its orphan has been asked to leave, and does not.
+        tokio::time::sleep(2 * QUICK).await;
+    });
+    drop(runtime);
+    let orphan = log.pids("orphan ")[0];
+    for _ in 0..200 {
+        if is_gone(orphan) {
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    panic!("the orphan lives");
 }
