@@ -1,7 +1,8 @@
 //! What can go wrong, by who is to blame.
 //!
-//! A tool's own failure is not among these: it is a result that the model sees. These are failures of
-//! calls, connections and peers, and what a person may answer to a question.
+//! A tool's own failure is a result that the model sees, and becomes one of these only if the caller asks
+//! for it. The others are failures of calls, connections and peers, and what a person may answer to a
+//! question.
 
 use std::fmt;
 use std::io;
@@ -44,6 +45,8 @@ pub enum Error {
     TooMuch(String),
     /// Data does not fit its schema.
     Invalid(String),
+    /// A tool failed, and this is what it says; see `ToolReply::ok`.
+    ToolFailed(String),
 }
 
 /// A client capability that a server may need.
@@ -106,6 +109,7 @@ impl fmt::Display for Error {
             Self::NotFound => f.write_str("there is no such resource"),
             Self::TooMuch(what) => write!(f, "over the limit: {what}"),
             Self::Invalid(what) => write!(f, "not valid: {what}"),
+            Self::ToolFailed(what) => write!(f, "the tool failed: {what}"),
         }
     }
 }

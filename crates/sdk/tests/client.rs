@@ -21,6 +21,8 @@ mod handshake;
 mod hooks;
 #[path = "client/keep_alive.rs"]
 mod keep_alive;
+#[path = "client/life.rs"]
+mod life;
 #[path = "client/lists.rs"]
 mod lists;
 #[path = "client/restart.rs"]

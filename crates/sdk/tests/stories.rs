@@ -7,7 +7,7 @@ mod fixtures;
 
 use contexture::client::{Client, ElicitAnswer, Elicitation};
 use contexture::model::{Content, LoggingLevel};
-use contexture::testing::{Side, Transcript, stories};
+use contexture::testing::{Side, Transcript, connect_with, stories};
 use contexture::{Args, Context, Error, Json, Server, prompt, resource, tool};
 use contexture_judge::{From, Watch};
 use serde_json::json;
@@ -135,4 +135,17 @@ async fn what_was_recorded_can_be_replayed() {
         let other = Server::new("story", "2.0.0").instructions("Tell a story.");
         assert!(again.replay(other).await.is_err(), "another server is noticed");
     }
+}
+
+#[tokio::test]
+async fn a_test_may_bring_a_client_of_its_own() {
+    let ask = tool("who").handler(|ctx: Context| async move {
+        let name: Name = ctx.elicit("who", "Your name?").await?;
+        Ok::<_, Error>(name.name)
+    });
+    let person = Elicitation::new(async |_| ElicitAnswer::accept([("name", "Ada")]));
+    let client = Client::builder().elicitation(person);
+    let client = connect_with(Server::new("asks", "1").tool(ask), client).await.expect("connected");
+    let reply = client.call("who", ()).await.expect("a reply").ok().expect("no failure");
+    assert_eq!(reply.text(), "Ada");
 }

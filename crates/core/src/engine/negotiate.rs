@@ -132,6 +132,11 @@ impl Negotiation {
         }
     }
 
+    /// Whether nothing else can be tried if the server does not answer the probe.
+    pub fn probe_is_final(&self) -> bool {
+        self.known.is_some_and(Revision::is_modern) || self.newest(Revision::is_legacy).is_none()
+    }
+
     fn hear_probe(&mut self, heard: Heard) -> Step {
         match heard {
             Heard::Discovered(theirs) => match self.mutual(&theirs, Revision::is_modern) {
@@ -147,8 +152,8 @@ impl Negotiation {
                 _ => self.fall_back(false, Disagreement::Refused(error)),
             },
             Heard::Garbage | Heard::Initialized(_) => self.fall_back(false, Disagreement::Garbage),
-            // A silent server may be stuck for good on what it did not understand.
-            Heard::Silence => self.fall_back(self.can_restart, Disagreement::Silence),
+            // A slow start is no evidence: the process is left alone, and may still answer the probe.
+            Heard::Silence => self.fall_back(false, Disagreement::Silence),
             Heard::Gone if self.can_restart => self.fall_back(true, Disagreement::Gone),
             Heard::Gone => Step::Failed(Disagreement::Gone),
         }
@@ -192,6 +197,11 @@ impl Negotiation {
             }
             Heard::Gone => Step::Failed(Disagreement::Gone),
             Heard::Silence => Step::Failed(Disagreement::Silence),
+            // The late answer to a probe: the server was slow, not old.
+            Heard::Discovered(theirs) if self.probes > 0 => match self.mutual(&theirs, Revision::is_modern) {
+                Some(revision) => Step::Settled(revision),
+                None => Step::Failed(self.no_common(theirs)),
+            },
             Heard::Garbage | Heard::Discovered(_) => Step::Failed(Disagreement::Garbage),
         }
     }
@@ -286,7 +296,7 @@ mod tests {
             (plain_error(-32602), false),
             (plain_error(-32600), false),
             (Heard::Garbage, false),
-            (Heard::Silence, true),
+            (Heard::Silence, false),
             (Heard::Gone, true),
             (error(-32022, &["2025-06-18"]), false),
         ];
@@ -365,9 +375,21 @@ mod tests {
     #[test]
     fn a_modern_server_that_missed_the_probe_is_asked_again_once() {
         let (mut negotiation, _) = Negotiation::begin(&Revision::ALL, None, true);
-        assert_eq!(negotiation.hear(Heard::Silence), initialize(true));
+        assert_eq!(negotiation.hear(Heard::Silence), initialize(false));
         assert_eq!(negotiation.hear(error(-32602, &["2026-07-28"])), Step::Discover(V2026_07_28));
         assert!(matches!(negotiation.hear(plain_error(-32601)), Step::Failed(_)));
+    }
+
+    #[test]
+    fn a_late_answer_to_the_probe_counts() {
+        let (mut negotiation, _) = Negotiation::begin(&Revision::ALL, None, true);
+        assert_eq!(negotiation.hear(Heard::Silence), initialize(false));
+        let heard = Heard::Discovered(vec!["2026-07-28".into()]);
+        assert_eq!(negotiation.hear(heard.clone()), Step::Settled(V2026_07_28));
+        let (mut negotiation, _) = Negotiation::begin(&Revision::LEGACY, None, true);
+        assert_eq!(negotiation.hear(heard), Step::Failed(Disagreement::Garbage), "nobody asked");
+        assert!(Negotiation::begin(&Revision::ALL, Some(V2026_07_28), true).0.probe_is_final());
+        assert!(!Negotiation::begin(&Revision::ALL, None, true).0.probe_is_final());
     }
 
     #[test]

@@ -47,6 +47,18 @@ pub enum Reference {
     },
 }
 
+impl Reference {
+    /// The prompt of this name.
+    pub fn prompt(name: impl Into<String>) -> Self {
+        Self::Prompt { name: name.into(), title: None }
+    }
+
+    /// The resource template, or the resource, of this URI.
+    pub fn resource(uri: impl Into<String>) -> Self {
+        Self::Resource { uri: uri.into() }
+    }
+}
+
 /// An argument that is being typed.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]

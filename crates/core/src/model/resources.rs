@@ -4,6 +4,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::blob::InvalidBase64;
 use super::results::ttl_ms;
 use super::{
     Annotations, CacheScope, Cursor, Icon, InputResponses, Items, Meta, ResourceContents, ResultType,
@@ -230,6 +231,27 @@ impl ReadResourceResult {
     /// A result of these contents.
     pub fn new(contents: Vec<ResourceContents>) -> Self {
         Self { contents, ..Self::default() }
+    }
+
+    /// All text, joined by line breaks; empty if there is none.
+    pub fn text(&self) -> String {
+        let texts = self.contents.iter().filter_map(|part| match part {
+            ResourceContents::Text(part) => Some(part.text.as_str()),
+            ResourceContents::Blob(_) => None,
+        });
+        texts.collect::<Vec<_>>().join("\n")
+    }
+
+    /// All contents as bytes, one after the other.
+    pub fn bytes(&self) -> Result<Vec<u8>, InvalidBase64> {
+        let mut bytes = Vec::new();
+        for part in &self.contents {
+            match part {
+                ResourceContents::Text(part) => bytes.extend_from_slice(part.text.as_bytes()),
+                ResourceContents::Blob(part) => bytes.extend(part.blob.decode()?),
+            }
+        }
+        Ok(bytes)
     }
 }
 

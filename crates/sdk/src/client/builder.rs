@@ -67,7 +67,9 @@ impl Builder {
         self
     }
 
-    /// How long the probe for the modern era may take; 10 seconds by default.
+    /// How long the probe for the modern era may take before the older handshake is tried as well; 10 seconds
+    /// by default. A server that is slower than that is neither restarted nor taken for an old one: whichever
+    /// answer comes first counts.
     #[must_use]
     pub fn probe_timeout(mut self, probe: Duration) -> Self {
         self.config.probe = probe;

@@ -12,10 +12,12 @@ use std::time::Duration;
 use bytes::Bytes;
 use tokio::time::Instant;
 
-use crate::model::Method;
+use crate::model::{MAX_TTL_MS, Method};
 
 const ENTRIES: usize = 512;
 const BYTES: usize = 16 * 1024 * 1024;
+/// Nothing is kept longer, whoever permits it.
+const LONGEST: Duration = Duration::from_millis(MAX_TTL_MS);
 
 #[derive(Default)]
 pub(super) struct Cache {
@@ -64,9 +66,10 @@ impl Cache {
         kept.remove(&(method, key.clone()));
         kept.make_room(result.len());
         kept.bytes += result.len();
+        let until = Instant::now() + ttl.min(LONGEST);
         // The text is copied: a slice would hold on to the whole line that it came in.
         let result = Bytes::copy_from_slice(&result);
-        kept.entries.insert((method, key), Entry { result, until: Instant::now() + ttl });
+        kept.entries.insert((method, key), Entry { result, until });
     }
 
     /// Forgets the results of a method.

@@ -12,23 +12,23 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
-use serde::{Deserialize, Serialize};
-use serde_json::{Number, Value};
+use serde::Serialize;
+use serde_json::Value;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 use super::Client;
-use super::link::Outgoing;
 use super::live::Live;
 use super::payload::Payload;
-use super::rounds::Rounds;
 use crate::engine::Patience;
-use crate::model::{MAX_TTL_MS, Meta, Method, ProgressParams, key};
+use crate::model::{Meta, Method, ProgressParams, key};
 use crate::{Error, Result};
 
+mod exchanges;
 mod reply;
 mod tool;
 
+use exchanges::{Exchanges, unless_cancelled};
 pub use reply::ToolReply;
 pub(super) use tool::{ToolPart, finish as finish_tool};
 
@@ -69,19 +69,6 @@ impl Options {
             until: None,
             cancel: Arc::new(watch::Sender::new(None)),
         }
-    }
-}
-
-/// Waits for something that is not on the wire.
-async fn unless_cancelled<O>(
-    cancel: &watch::Sender<Option<String>>,
-    work: impl Future<Output = O>,
-) -> Result<O> {
-    let mut cancelled = cancel.subscribe();
-    tokio::select! {
-        biased;
-        _ = cancelled.wait_for(Option::is_some) => Err(Error::Cancelled),
-        output = work => Ok(output),
     }
 }
 
@@ -147,7 +134,8 @@ impl<T: Send + 'static> Call<T> {
         self
     }
 
-    /// How long it may take altogether, whatever progress is reported.
+    /// How long it may take altogether, whatever progress is reported, and however often the server asks
+    /// something first.
     pub fn max_time(mut self, total: Duration) -> Self {
         self.options.patience.total = total;
         self
@@ -246,87 +234,6 @@ impl<T: Send + 'static> IntoFuture for Call<T> {
             run.await
         })
     }
-}
-
-/// The exchanges of one call.
-pub(super) struct Exchanges<'a> {
-    client: &'a Client,
-    live: &'a Live,
-    method: Cow<'static, str>,
-    known: Option<Method>,
-    payload: Payload,
-    options: &'a mut Options,
-}
-
-impl Exchanges<'_> {
-    /// A kept result, or else a new one, which is kept for as long as the server permits.
-    async fn run_cached(self, method: Method, key: String) -> Result<Bytes> {
-        let hub = self.client.hub();
-        if let Some(result) = hub.cache.get(method, &key) {
-            return Ok(result);
-        }
-        let asked = hub.cache.generation(method);
-        let has_hints = self.live.session()?.rules.has_cache_hints;
-        let (result, plain) = self.run().await?;
-        let ttl = match method {
-            Method::CompletionComplete => hub.config.completion_ttl,
-            _ if has_hints => lifetime(&result),
-            _ => Duration::ZERO,
-        };
-        if plain {
-            hub.cache.keep(method, key, result.clone(), ttl, asked);
-        }
-        Ok(result)
-    }
-
-    /// Until there is a result. Says whether it came without an input round.
-    pub(super) async fn run(mut self) -> Result<(Bytes, bool)> {
-        let session = self.live.session()?;
-        let mut rounds = Rounds::new(session, &self.client.hub().config, self.known);
-        let mut payload = self.payload.clone();
-        loop {
-            let result = self.once(&payload).await?;
-            let Some(asked) = rounds.read(&result)? else { return Ok((result, rounds.is_first())) };
-            let cancel = Arc::clone(&self.options.cancel);
-            let answers = unless_cancelled(&cancel, asked.answer(rounds.config(), session)).await??;
-            payload = answers.into_payload(&self.payload);
-        }
-    }
-
-    async fn once(&mut self, payload: &Payload) -> Result<Bytes> {
-        let session = self.live.session()?;
-        let mut waiting = self.live.link.open(Outgoing {
-            method: self.method.clone(),
-            payload,
-            meta: session.request_meta(self.client.hub().log_level(), &self.options.meta),
-            patience: self.options.patience,
-            wants_progress: self.options.on_progress.is_some(),
-            cancellable: true,
-            acknowledged: None,
-        })?;
-        let mut cancelled = self.options.cancel.subscribe();
-        let on_progress = &mut self.options.on_progress;
-        let reason = tokio::select! {
-            biased;
-            reason = cancelled.wait_for(Option::is_some) => reason.ok().and_then(|reason| reason.clone()),
-            result = waiting.result(|progress| if let Some(call) = on_progress { call(progress) }) => return result,
-        };
-        waiting.reason = reason.filter(|reason| !reason.is_empty());
-        Err(Error::Cancelled)
-    }
-}
-
-/// How long the server says that a result may be kept.
-fn lifetime(result: &Bytes) -> Duration {
-    #[derive(Deserialize)]
-    struct Hint {
-        #[serde(rename = "ttlMs")]
-        ttl_ms: Option<Number>,
-    }
-    let hint = serde_json::from_slice::<Hint>(result).ok().and_then(|hint| hint.ttl_ms);
-    // The cast saturates: negative numbers become 0.
-    let ttl = hint.and_then(|ttl| ttl.as_f64()).unwrap_or(0.0) as u64;
-    Duration::from_millis(ttl.min(MAX_TTL_MS))
 }
 
 /// A call that has begun. Await it for the result; dropping it cancels the call.

@@ -8,14 +8,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use serde::de::DeserializeOwned;
 
 use super::config::Config;
 use super::connection::Connection;
 use super::hub::Hub;
-use super::link::Outgoing;
+use super::link::{FOR_EVER, Outgoing, Waiting};
 use super::live::Live;
 use super::payload::Payload;
+use super::rounds::decode;
 use super::session::{Session, capabilities, client_info, modern_meta};
 use crate::engine::{Disagreement, Heard, Negotiation, Patience, Step};
 use crate::model::{DiscoverResult, InitializeParams, InitializeResult, Meta, Method, ResultType};
@@ -53,24 +53,32 @@ impl Source {
         Ok(Live { link })
     }
 
-    /// Connects and finds the era.
-    pub(super) async fn establish(&mut self, hub: &Arc<Hub>, known: Option<Revision>) -> Result<Live> {
+    /// Connects and finds the era. What is opened lies in `live` for as long as it is not done, so that
+    /// whoever loses patience can bring it down.
+    pub(super) async fn establish(
+        &mut self,
+        hub: &Arc<Hub>,
+        known: Option<Revision>,
+        live: &mut Option<Live>,
+    ) -> Result<Live> {
         let config = &hub.config;
         let (mut negotiation, mut step) = Negotiation::begin(&config.revisions, known, self.can_restart());
-        let mut live = None;
-        let mut found = None;
+        let (mut found, mut late) = (None, None);
         loop {
             let heard = match step {
                 Step::Discover(revision) => {
-                    let live = self.ensure(&mut live, hub, false)?;
-                    discover(live, config, revision, &mut found).await
+                    let live = self.ensure(live, hub, false).await?;
+                    // Where there is nothing to fall back to, a slow start has all the time of a request.
+                    let whole = silence(config).max(config.probe);
+                    let patience = if negotiation.probe_is_final() { whole } else { config.probe };
+                    discover(live, config, (revision, patience), &mut found, &mut late).await
                 }
                 Step::Initialize { offer, restart } => {
-                    let live = self.ensure(&mut live, hub, restart)?;
-                    initialize(live, config, offer, &mut found).await
+                    let live = self.ensure(live, hub, restart).await?;
+                    initialize(live, config, offer, &mut found, late.take()).await
                 }
                 Step::Settled(revision) => {
-                    let live = self.ensure(&mut live, hub, false)?;
+                    let live = self.ensure(live, hub, false).await?;
                     settle(live, config, revision, found.take())?;
                     break;
                 }
@@ -78,13 +86,20 @@ impl Source {
             };
             step = negotiation.hear(heard);
         }
-        live.ok_or_else(|| Error::Misuse("no revision is allowed".into()))
+        live.take().ok_or_else(|| Error::Misuse("no revision is allowed".into()))
     }
 
     /// A connection: the one that there is, or a new one.
-    fn ensure<'a>(&mut self, live: &'a mut Option<Live>, hub: &Arc<Hub>, restart: bool) -> Result<&'a Live> {
-        if restart {
-            // The old one is brought down in the background.
+    async fn ensure<'a>(
+        &mut self,
+        live: &'a mut Option<Live>,
+        hub: &Arc<Hub>,
+        restart: bool,
+    ) -> Result<&'a Live> {
+        if let (true, Some(old)) = (restart, &live) {
+            tracing::info!("the server ended; it is started anew for the older handshake");
+            // Two copies of a server could fight over a lock, a port or a database.
+            old.close().await;
             *live = None;
         }
         match live {
@@ -100,21 +115,60 @@ enum Found {
     Handshake(Box<InitializeResult>),
 }
 
-async fn discover(live: &Live, config: &Config, revision: Revision, found: &mut Option<Found>) -> Heard {
+/// Probes. A request that is not answered in time stays open in `late`.
+async fn discover(
+    live: &Live,
+    config: &Config,
+    (revision, patience): (Revision, Duration),
+    found: &mut Option<Found>,
+    late: &mut Option<Waiting>,
+) -> Heard {
     let meta = modern_meta(config, revision);
-    let patience = Patience { idle: config.probe, total: config.probe, renewed_by_progress: false };
-    match ask::<DiscoverResult>(live, Method::ServerDiscover, &Payload::new(), meta, patience).await {
-        Ok(result) if !matches!(result.result_type, None | Some(ResultType::Complete)) => Heard::Garbage,
-        Ok(result) => {
-            let versions = result.supported_versions.clone();
-            *found = Some(Found::Discovery(Box::new(result)));
-            Heard::Discovered(versions)
-        }
+    let mut waiting = match open(live, Method::ServerDiscover, &Payload::new(), meta, FOR_EVER) {
+        Ok(waiting) => waiting,
+        Err(error) => return hear(error),
+    };
+    let Ok(answer) = tokio::time::timeout(patience, waiting.result(|_| {})).await else {
+        tracing::info!(?patience, "no answer to the probe so far; the older handshake is tried as well");
+        *late = Some(waiting);
+        return Heard::Silence;
+    };
+    match answer.map(|result| discovery(&result)) {
+        Ok(Some(result)) => discovered(result, found),
+        Ok(None) => Heard::Garbage,
         Err(error) => hear(error),
     }
 }
 
-async fn initialize(live: &Live, config: &Config, offer: Revision, found: &mut Option<Found>) -> Heard {
+fn discovery(result: &Bytes) -> Option<DiscoverResult> {
+    let result: DiscoverResult = decode(Method::ServerDiscover.as_str(), result).ok()?;
+    matches!(result.result_type, None | Some(ResultType::Complete)).then_some(result)
+}
+
+fn discovered(result: DiscoverResult, found: &mut Option<Found>) -> Heard {
+    let versions = result.supported_versions.clone();
+    *found = Some(Found::Discovery(Box::new(result)));
+    Heard::Discovered(versions)
+}
+
+/// A discovery that comes after all. Anything else that comes late means nothing.
+async fn late_discovery(late: Option<Waiting>) -> DiscoverResult {
+    if let Some(mut waiting) = late
+        && let Ok(result) = waiting.result(|_| {}).await
+        && let Some(result) = discovery(&result)
+    {
+        return result;
+    }
+    std::future::pending().await
+}
+
+async fn initialize(
+    live: &Live,
+    config: &Config,
+    offer: Revision,
+    found: &mut Option<Found>,
+    late: Option<Waiting>,
+) -> Heard {
     let params = InitializeParams {
         protocol_version: offer.as_str().to_owned(),
         capabilities: capabilities(config, offer.rules()),
@@ -122,8 +176,17 @@ async fn initialize(live: &Live, config: &Config, offer: Revision, found: &mut O
         meta: None,
     };
     let Ok((payload, meta)) = Payload::from_value(&params) else { return Heard::Garbage };
-    let patience = config.policy.patience;
-    match ask::<InitializeResult>(live, Method::Initialize, &payload, meta, patience).await {
+    let opened = open(live, Method::Initialize, &payload, meta, config.policy.patience);
+    let mut waiting = match opened {
+        Ok(waiting) => waiting,
+        Err(error) => return hear(error),
+    };
+    let answer = tokio::select! {
+        biased;
+        result = late_discovery(late) => return discovered(result, found),
+        answer = waiting.result(|_| {}) => answer,
+    };
+    match answer.and_then(|result| decode::<InitializeResult>(Method::Initialize.as_str(), &result)) {
         Ok(result) => {
             let version = result.protocol_version.clone();
             *found = Some(Found::Handshake(Box::new(result)));
@@ -133,14 +196,8 @@ async fn initialize(live: &Live, config: &Config, offer: Revision, found: &mut O
     }
 }
 
-async fn ask<T: DeserializeOwned>(
-    live: &Live,
-    method: Method,
-    payload: &Payload,
-    meta: Meta,
-    patience: Patience,
-) -> Result<T> {
-    let mut waiting = live.link.open(Outgoing {
+fn open(live: &Live, method: Method, payload: &Payload, meta: Meta, patience: Patience) -> Result<Waiting> {
+    live.link.open(Outgoing {
         method: Cow::Borrowed(method.as_str()),
         payload,
         meta,
@@ -148,9 +205,7 @@ async fn ask<T: DeserializeOwned>(
         wants_progress: false,
         cancellable: false,
         acknowledged: None,
-    })?;
-    let result: Bytes = waiting.result(|_| {}).await?;
-    super::rounds::decode(method.as_str(), &result)
+    })
 }
 
 fn hear(error: Error) -> Heard {
@@ -173,6 +228,7 @@ fn settle(live: &Live, config: &Config, revision: Revision, found: Option<Found>
         session.permits(*method)?;
     }
     let legacy = revision.is_legacy();
+    tracing::info!(%revision, server = session.server.display_name(), "connected");
     // First, so that whatever the server asks as soon as it may finds us ready.
     let _ = live.link.session.set(session);
     if legacy {

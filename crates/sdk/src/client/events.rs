@@ -29,6 +29,8 @@ pub enum Event {
     ElicitationComplete(String),
     /// The server ended a subscription to changes.
     SubscriptionEnded,
+    /// The server no longer watches a resource that was subscribed to; the other subscriptions go on.
+    SubscriptionLost(String),
     /// The server withdrew a question.
     Withdrawn {
         /// The id of its request.

@@ -1,11 +1,11 @@
 //! Asking now and then whether the server is still there.
 
-use std::sync::atomic::Ordering;
-use std::sync::{Arc, Weak};
+use std::sync::Arc;
 use std::time::Duration;
 
+use super::Client;
 use super::events::Event;
-use super::{Client, Inner};
+use crate::{Error, Result};
 
 /// More often than this is not asked.
 const SHORTEST: Duration = Duration::from_secs(1);
@@ -57,38 +57,48 @@ impl KeepAlive {
 
     /// Begins. It ends with the client, and does not keep it alive.
     pub(super) fn start(self, client: &Client) {
-        tokio::spawn(self.run(Arc::downgrade(&client.inner)));
+        let client = Client { inner: Arc::clone(&client.inner), _held: None };
+        tokio::spawn(async move { self.run(&client).await });
     }
 
-    async fn run(self, client: Weak<Inner>) {
+    async fn run(self, client: &Client) {
+        let mut closed = client.inner.closed.subscribe();
         let mut failures = 0;
         loop {
-            // The next interval begins when the answer is there: never two pings at once.
-            tokio::time::sleep(self.interval).await;
-            let Some(inner) = client.upgrade() else { return };
-            let client = Client { inner };
-            let gone = client.is_closed() && self.on_failure != OnPingFailure::Reconnect;
-            if gone || client.inner.closed.load(Ordering::Relaxed) {
-                return;
-            }
-            match client.ping_call().timeout(self.timeout).max_time(self.timeout).await {
-                Ok(()) => failures = 0,
+            let answered = tokio::select! {
+                biased;
+                // A ping must not outlive the interest in it.
+                _ = closed.wait_for(|closed| *closed) => return,
+                answered = self.beat(client) => answered,
+            };
+            match answered {
+                None => return,
                 // An error is an answer, too.
-                Err(crate::Error::Remote(_)) => failures = 0,
-                Err(error) => {
+                Some(Ok(()) | Err(Error::Remote(_))) => failures = 0,
+                Some(Err(error)) => {
                     failures += 1;
                     tracing::warn!(%error, failures, "ping failed");
                     client.hub().emit(Event::PingFailed { failures });
                 }
             }
             client.set_stale(failures > 0);
-            if failures >= self.failures && !self.act(&client).await {
+            if failures >= self.failures && !self.act(client).await {
                 return;
             }
             if failures >= self.failures {
                 failures = 0;
             }
         }
+    }
+
+    /// Waits and pings; nothing if there is nobody left to ping. The next interval begins when the answer is
+    /// there: never two pings at once.
+    async fn beat(self, client: &Client) -> Option<Result<()>> {
+        tokio::time::sleep(self.interval).await;
+        if client.is_closed() && self.on_failure != OnPingFailure::Reconnect {
+            return None;
+        }
+        Some(client.ping_call().timeout(self.timeout).max_time(self.timeout).await)
     }
 
     /// Whether to go on.
@@ -101,6 +111,7 @@ impl KeepAlive {
             }
             OnPingFailure::Reconnect => match client.reconnect().await {
                 Ok(()) => true,
+                Err(_) if *client.inner.closed.borrow() => false,
                 Err(error) => {
                     tracing::error!(%error, "cannot start the server anew");
                     client.close().await;

@@ -22,6 +22,10 @@ use crate::{Error, Result};
 /// Progress that a caller has not looked at yet. More than this is dropped.
 const PROGRESS_QUEUE: usize = 64;
 
+/// For a request whose end is watched over by whoever makes it.
+pub(super) const FOR_EVER: Patience =
+    Patience { idle: Duration::MAX, total: Duration::MAX, renewed_by_progress: false };
+
 /// What the connection is to do.
 #[derive(Debug)]
 pub(super) enum Out {
@@ -71,6 +75,12 @@ pub(super) struct Entry {
 struct Progress {
     last: Option<f64>,
     sender: mpsc::Sender<ProgressParams>,
+}
+
+impl Progress {
+    fn grows(&self, progress: f64) -> bool {
+        progress.is_finite() && self.last.is_none_or(|last| progress > last)
+    }
 }
 
 /// How a request is to be made.
@@ -222,14 +232,15 @@ impl Link {
     /// Passes progress on to its own call. `false` if it belongs to none or does not increase.
     pub(super) fn progress(&self, progress: ProgressParams) -> bool {
         let now = self.now();
+        let ProgressToken::Integer(id) = progress.progress_token else { return false };
         let mut table = self.table();
-        if !progress.progress.is_finite() || !grows(&mut table.pending, &progress) {
-            return false;
-        }
-        let Some(entry) = table.pending.progress(&progress.progress_token, now) else { return false };
-        let Some(wanted) = &mut entry.progress else { return false };
+        // Only a call that asked for progress has any: ids are easily guessed.
+        let wanted = table.pending.get_mut(id).and_then(|entry| entry.progress.as_mut());
+        let Some(wanted) = wanted.filter(|wanted| wanted.grows(progress.progress)) else { return false };
         wanted.last = Some(progress.progress);
-        wanted.sender.try_send(progress).is_ok()
+        let sender = wanted.sender.clone();
+        table.pending.progress(&progress.progress_token, now);
+        sender.try_send(progress).is_ok()
     }
 
     /// When the next request expires.
@@ -275,12 +286,6 @@ impl Link {
     pub(super) fn waiting(&self) -> usize {
         self.table().pending.len()
     }
-}
-
-fn grows(pending: &mut Pending<Entry>, progress: &ProgressParams) -> bool {
-    let ProgressToken::Integer(id) = progress.progress_token else { return false };
-    let last = pending.get_mut(id).and_then(|entry| entry.progress.as_ref()).and_then(|wanted| wanted.last);
-    last.is_none_or(|last| progress.progress > last)
 }
 
 /// A request that waits for its answer. Dropping it withdraws the request.

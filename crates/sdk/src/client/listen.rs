@@ -6,31 +6,33 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
-use std::time::Duration;
 
 use tokio::sync::oneshot;
 
 use super::Client;
 use super::call::Call;
-use super::link::{Outgoing, Waiting};
+use super::events::Event;
+use super::link::{FOR_EVER, Outgoing, Waiting};
 use super::live::Live;
 use super::methods::empty;
 use super::payload::Payload;
-use crate::engine::Patience;
 use crate::model::{ListChangedCapability, Meta, Method, SubscriptionFilter};
 use crate::{Error, Result};
 
 /// What is subscribed to.
 #[derive(Default)]
 pub(super) struct Listening {
-    uris: BTreeSet<String>,
-    lists: bool,
+    wanted: Wanted,
     /// The open request of the modern era.
     stream: Option<Waiting>,
 }
 
-/// An open stream is silent for as long as nothing changes.
-const FOR_EVER: Patience = Patience { idle: Duration::MAX, total: Duration::MAX, renewed_by_progress: false };
+/// What the server is to tell of.
+#[derive(Default, Clone)]
+struct Wanted {
+    uris: BTreeSet<String>,
+    lists: bool,
+}
 
 impl Client {
     /// Subscribes to changes of a resource; they arrive as
@@ -41,33 +43,32 @@ impl Client {
         live.session()?.permits(Method::ResourcesSubscribe)?;
         let mut listening = self.inner.listening.lock().await;
         let limit = self.policy().subscriptions;
-        if listening.uris.len() >= limit && !listening.uris.contains(&uri) {
+        let mut wanted = listening.wanted.clone();
+        if wanted.uris.insert(uri.clone()) && wanted.uris.len() > limit {
             return Err(Error::TooMuch(format!("more than {limit} subscriptions")));
         }
-        if !live.session()?.rules.has_listen {
-            self.resource_request(Method::ResourcesSubscribe, &uri).await?;
-            listening.uris.insert(uri);
-            return Ok(());
+        if live.session()?.rules.has_listen {
+            return self.listen(&live, &mut listening, wanted, Some(&uri)).await;
         }
-        let is_new = listening.uris.insert(uri.clone());
-        let listened = self.listen(&live, &mut listening).await;
-        if listened.is_err() && is_new {
-            listening.uris.remove(&uri);
-        }
-        listened
+        self.resource_request(Method::ResourcesSubscribe, &uri).await?;
+        listening.wanted = wanted;
+        Ok(())
     }
 
     /// Ends a subscription.
     pub async fn unsubscribe(&self, uri: &str) -> Result<()> {
         let live = self.live();
         let mut listening = self.inner.listening.lock().await;
-        if !listening.uris.remove(uri) {
+        let mut wanted = listening.wanted.clone();
+        if !wanted.uris.remove(uri) {
             return Err(Error::Misuse(format!("there is no subscription to {uri:?}")));
         }
         if live.session()?.rules.has_listen {
-            return self.listen(&live, &mut listening).await;
+            return self.listen(&live, &mut listening, wanted, None).await;
         }
-        self.resource_request(Method::ResourcesUnsubscribe, uri).await
+        self.resource_request(Method::ResourcesUnsubscribe, uri).await?;
+        listening.wanted = wanted;
+        Ok(())
     }
 
     /// Subscribes to changes of all lists for which the server announces them. Legacy servers tell of
@@ -75,8 +76,12 @@ impl Client {
     pub async fn watch_lists(&self) -> Result<()> {
         let live = self.live();
         let mut listening = self.inner.listening.lock().await;
-        listening.lists = true;
-        if live.session()?.rules.has_listen { self.listen(&live, &mut listening).await } else { Ok(()) }
+        let wanted = Wanted { lists: true, ..listening.wanted.clone() };
+        if live.session()?.rules.has_listen {
+            return self.listen(&live, &mut listening, wanted, None).await;
+        }
+        listening.wanted = wanted;
+        Ok(())
     }
 
     /// Tells a new process what the old one knew.
@@ -85,11 +90,15 @@ impl Client {
         let rules = live.session()?.rules;
         let mut listening = self.inner.listening.lock().await;
         listening.stream = None;
+        let wanted = listening.wanted.clone();
         if rules.has_listen {
-            return self.listen(&live, &mut listening).await;
+            return self.listen(&live, &mut listening, wanted, None).await;
         }
-        for uri in listening.uris.clone() {
-            self.resource_request(Method::ResourcesSubscribe, &uri).await?;
+        for uri in wanted.uris {
+            match self.resource_request(Method::ResourcesSubscribe, &uri).await {
+                Err(Error::Remote(_)) => self.lost(&mut listening.wanted, uri),
+                subscribed => subscribed?,
+            }
         }
         drop(listening);
         match self.hub().log_level() {
@@ -98,14 +107,29 @@ impl Client {
         }
     }
 
+    /// A resource may vanish; that concerns only its own subscription.
+    fn lost(&self, wanted: &mut Wanted, uri: String) {
+        tracing::info!(uri, "the server no longer watches this resource");
+        wanted.uris.remove(&uri);
+        self.hub().emit(Event::SubscriptionLost(uri));
+    }
+
     async fn resource_request(&self, method: Method, uri: &str) -> Result<()> {
         Call::new(self, method, Payload::new().with("uri", uri), empty).await
     }
 
-    async fn listen(&self, live: &Live, listening: &mut Listening) -> Result<()> {
-        let filter = listening.filter(live)?;
+    /// Opens a stream for what is wanted, and then ends the old one. If the server does not watch `added`,
+    /// everything stays as it was.
+    async fn listen(
+        &self,
+        live: &Live,
+        listening: &mut Listening,
+        mut wanted: Wanted,
+        added: Option<&str>,
+    ) -> Result<()> {
+        let filter = wanted.filter(live)?;
         if filter == SubscriptionFilter::default() {
-            listening.stream = None;
+            *listening = Listening { wanted, stream: None };
             return Ok(());
         }
         let (acknowledged, acknowledgement) = oneshot::channel();
@@ -114,6 +138,7 @@ impl Client {
             method: Cow::Borrowed(Method::SubscriptionsListen.as_str()),
             payload: &payload,
             meta: live.session()?.request_meta(None, &Meta::new()),
+            // Silent for as long as nothing changes.
             patience: FOR_EVER,
             wants_progress: false,
             cancellable: true,
@@ -127,15 +152,18 @@ impl Client {
         };
         let honoured = honoured.ok_or_else(|| Error::Closed("the server ended the subscription".into()))?;
         let granted = honoured.resource_subscriptions.unwrap_or_default();
-        if let Some(refused) = listening.uris.iter().find(|uri| !granted.contains(uri)) {
-            return Err(Error::PeerIncompatible(format!("the server does not watch {refused:?}")));
+        if let Some(added) = added.filter(|added| !granted.iter().any(|uri| uri == added)) {
+            return Err(Error::PeerIncompatible(format!("the server does not watch {added:?}")));
         }
-        listening.stream = Some(stream);
+        for uri in wanted.uris.clone().into_iter().filter(|uri| !granted.contains(uri)) {
+            self.lost(&mut wanted, uri);
+        }
+        *listening = Listening { wanted, stream: Some(stream) };
         Ok(())
     }
 }
 
-impl Listening {
+impl Wanted {
     fn filter(&self, live: &Live) -> Result<SubscriptionFilter> {
         let offered = &live.session()?.capabilities;
         let announces = |list: &Option<ListChangedCapability>| {

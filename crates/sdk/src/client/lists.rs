@@ -6,7 +6,7 @@
 use std::fmt;
 
 use serde::de::DeserializeOwned;
-use tokio::time::{Instant, timeout_at};
+use tokio::time::timeout;
 
 use super::Client;
 use super::call::Call;
@@ -142,20 +142,19 @@ impl Client {
 
     async fn all<P: Page>(&self) -> Result<Vec<P::Item>, Partial<P::Item>> {
         let mut items = Vec::new();
-        match self.collect::<P>(&mut items).await {
-            Ok(()) => Ok(items),
-            Err(reason) => Err(Partial { items, reason }),
+        let time = self.policy().list_time;
+        match timeout(time, self.collect::<P>(&mut items)).await {
+            Ok(Ok(())) => Ok(items),
+            Ok(Err(reason)) => Err(Partial { items, reason }),
+            Err(_) => Err(Partial { items, reason: Error::Timeout(time) }),
         }
     }
 
     async fn collect<P: Page>(&self, items: &mut Vec<P::Item>) -> Result<()> {
         let policy = self.policy();
-        let deadline = Instant::now() + policy.list_time;
         let mut cursor: Option<Cursor> = None;
         for _ in 0..policy.list_pages {
-            let page = self.page::<P>(cursor.as_deref());
-            let page = timeout_at(deadline, page.into_future()).await;
-            let (page, next) = page.map_err(|_| Error::Timeout(policy.list_time))??.into_parts();
+            let (page, next) = self.page::<P>(cursor.as_deref()).await?.into_parts();
             if page.dropped() > 0 {
                 let (dropped, reasons) = (page.dropped(), page.reasons());
                 tracing::warn!(method = P::METHOD.as_str(), dropped, ?reasons, "malformed items");

@@ -19,6 +19,9 @@ use crate::{Error, Result};
 
 impl Client {
     /// Calls a tool. The arguments must be an object, or nothing (`()`).
+    ///
+    /// A structured result is checked against the tool's output schema. If the tools were not listed so far,
+    /// the first such result leads to one listing.
     pub fn call(&self, tool: impl Into<String>, arguments: impl Serialize) -> Call<ToolReply> {
         let tool = tool.into();
         let arguments = object(&arguments);
@@ -36,7 +39,7 @@ impl Client {
         })
     }
 
-    /// Reads a resource.
+    /// Reads a resource; [`Error::NotFound`] if there is none.
     pub fn read(&self, uri: impl Into<String>) -> Call<ReadResourceResult> {
         let uri = uri.into();
         let payload = Payload::new().with("uri", &uri);

@@ -59,6 +59,8 @@ use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
+use tokio::sync::watch;
+
 use crate::model::{Implementation, ServerCapabilities};
 use crate::revision::{Era, Revision};
 use crate::transport::{ChildCommand, Transport};
@@ -85,6 +87,8 @@ impl KnownEra {
 #[derive(Clone)]
 pub struct Client {
     inner: Arc<Inner>,
+    /// Held by the application; what only watches over the connection has none.
+    _held: Option<Arc<Held>>,
 }
 
 struct Inner {
@@ -93,8 +97,17 @@ struct Inner {
     source: tokio::sync::Mutex<Source>,
     listening: tokio::sync::Mutex<Listening>,
     stale: AtomicBool,
-    /// The application said so, as opposed to the server or an accident.
-    closed: AtomicBool,
+    /// The application said so, as opposed to the server or an accident. Never taken back.
+    closed: watch::Sender<bool>,
+}
+
+/// The application's interest in a connection: it is closed when the last clone of the client is gone.
+struct Held(watch::Sender<bool>);
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        self.0.send_replace(true);
+    }
 }
 
 /// What was dropped because it made no sense, since the connection began.
@@ -131,15 +144,17 @@ impl Client {
         config.for_one_server();
         let hub = Hub::new(config);
         let known = hub.config.known;
-        let live = source.establish(&hub, known).await?;
+        let live = source.establish(&hub, known, &mut None).await?;
+        let closed = watch::Sender::new(false);
         let client = Self {
+            _held: Some(Arc::new(Held(closed.clone()))),
             inner: Arc::new(Inner {
                 hub,
                 live: RwLock::new(Arc::new(live)),
                 source: tokio::sync::Mutex::new(source),
                 listening: tokio::sync::Mutex::default(),
                 stale: AtomicBool::new(false),
-                closed: AtomicBool::new(false),
+                closed,
             }),
         };
         if client.hub().config.watch_lists {
@@ -152,17 +167,32 @@ impl Client {
     }
 
     /// Starts the server anew: a fresh process, a fresh handshake. Calls in flight fail; nothing is sent
-    /// twice. Only for servers that were [spawned](Self::spawn).
+    /// twice. Only for servers that were [spawned](Self::spawn), and not after [`close`](Self::close), which
+    /// ends a restart that is under way, too.
     pub async fn reconnect(&self) -> Result<()> {
         let mut source = self.inner.source.lock().await;
         if !source.can_restart() {
             return Err(Error::Misuse("only a server that was spawned can be started anew".into()));
         }
+        let mut closed = self.inner.closed.subscribe();
+        let mut half_made = None;
+        let renewed = tokio::select! {
+            biased;
+            _ = closed.wait_for(|closed| *closed) => Err(Error::Closed("closed by this client".into())),
+            renewed = self.renew(&mut source, &mut half_made) => renewed,
+        };
+        if let Some(live) = half_made {
+            live.close().await;
+        }
+        renewed
+    }
+
+    async fn renew(&self, source: &mut Source, half_made: &mut Option<Live>) -> Result<()> {
         let old = self.live();
         let known = old.session().ok().map(|session| session.rules.revision);
         old.close().await;
         drop(old);
-        let live = source.establish(self.hub(), known).await?;
+        let live = source.establish(self.hub(), known, half_made).await?;
         self.hub().cache.clear();
         self.hub().tools.forget();
         self.hub().prompts.forget();
@@ -176,7 +206,10 @@ impl Client {
     /// Ends the connection. A server that was spawned is given time to leave, and is gone when this
     /// returns. Calls in flight fail.
     pub async fn close(&self) {
-        self.inner.closed.store(true, Ordering::Relaxed);
+        self.inner.closed.send_replace(true);
+        self.live().close().await;
+        // A restart that was under way gives up, and has brought down what it started when it lets go.
+        drop(self.inner.source.lock().await);
         self.live().close().await;
     }
 

@@ -3,6 +3,8 @@
 //! A notification that is malformed, comes too often or belongs to nothing of ours is dropped and
 //! counted. None is ever answered.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
 use serde::de::DeserializeOwned;
 
 use super::connection::Connection;
@@ -81,7 +83,11 @@ impl Connection {
 
     fn log(&mut self, message: LoggingMessageParams) -> Option<()> {
         if let (Some(on_log), Some(session)) = (&self.hub.config.on_log, self.link.session.get()) {
-            on_log(&session.server, &message);
+            // A hook runs on the connection's task, which belongs to everybody.
+            let heard = catch_unwind(AssertUnwindSafe(|| on_log(&session.server, &message)));
+            if heard.is_err() {
+                tracing::error!("the hook for log messages panicked");
+            }
         }
         self.hub.emit(Event::Log(message));
         Some(())

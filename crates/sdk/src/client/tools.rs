@@ -12,7 +12,18 @@ use crate::{Error, Result};
 
 pub(super) struct KnownTools {
     limit: usize,
-    tools: Mutex<HashMap<String, Arc<KnownTool>>>,
+    known: Mutex<Known>,
+    /// Held by whoever asks for the whole list on behalf of a result.
+    pub(super) listing: tokio::sync::Mutex<()>,
+}
+
+#[derive(Default)]
+struct Known {
+    tools: HashMap<String, Arc<KnownTool>>,
+    /// How often the list changed.
+    changes: u64,
+    /// Whether the whole list was asked for since.
+    listed: bool,
 }
 
 /// A tool that was listed.
@@ -24,16 +35,16 @@ pub(super) struct KnownTool {
 
 impl KnownTools {
     pub(super) fn new(limit: usize) -> Self {
-        Self { limit, tools: Mutex::default() }
+        Self { limit, known: Mutex::default(), listing: tokio::sync::Mutex::default() }
     }
 
-    fn tools(&self) -> MutexGuard<'_, HashMap<String, Arc<KnownTool>>> {
-        self.tools.lock().unwrap_or_else(PoisonError::into_inner)
+    fn known(&self) -> MutexGuard<'_, Known> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Learns from a page. The first of two tools with one name stands, as it does for the model.
     pub(super) fn learn(&self, page: &[Tool]) {
-        let mut known = self.tools();
+        let known = &mut self.known().tools;
         let mut seen = std::collections::HashSet::new();
         for tool in page {
             let room = known.len() < self.limit || known.contains_key(&tool.name);
@@ -55,12 +66,26 @@ impl KnownTools {
     }
 
     pub(super) fn get(&self, name: &str) -> Option<Arc<KnownTool>> {
-        self.tools().get(name).cloned()
+        self.known().tools.get(name).cloned()
+    }
+
+    /// Whether the list could tell more about this tool. Inside: how often it has changed so far.
+    pub(super) fn is_strange(&self, name: &str) -> Option<u64> {
+        let known = self.known();
+        (!known.listed && !known.tools.contains_key(name)).then_some(known.changes)
+    }
+
+    /// The whole list was asked for, whatever came of it. Counts until the list changes.
+    pub(super) fn listed(&self, changes: u64) {
+        let mut known = self.known();
+        known.listed = known.changes == changes;
     }
 
     /// The list changed: what was learned may be wrong now.
     pub(super) fn forget(&self) {
-        self.tools().clear();
+        let mut known = self.known();
+        let changes = known.changes + 1;
+        *known = Known { changes, ..Known::default() };
     }
 }
 

@@ -26,5 +26,5 @@ mod transcript;
 pub use peer::RawPeer;
 pub use recording::Recording;
 #[cfg(all(feature = "server", feature = "client"))]
-pub use story::{Story, Wiring, connect, stories};
+pub use story::{Story, Wiring, connect, connect_with, stories};
 pub use transcript::{Entry, Side, Transcript};

@@ -45,10 +45,18 @@ pub struct Story {
 /// # Errors
 /// When the server was not put together correctly, or the two do not get along.
 pub async fn connect(server: Server) -> Result<Client> {
+    connect_with(server, Client::builder()).await
+}
+
+/// A client of a server in this process, with responders, hooks or a revision of your choice.
+///
+/// # Errors
+/// When the server was not put together correctly, or the two do not get along.
+pub async fn connect_with(server: Server, client: Builder) -> Result<Client> {
     let (near, far) = memory(Policy::default().line_bytes);
     let server = server.build()?;
     tokio::spawn(async move { server.serve(far).await });
-    Client::builder().connect(near).await
+    client.connect(near).await
 }
 
 /// Tells a story in every revision, over every wiring: with a fresh server and a fresh client each time.

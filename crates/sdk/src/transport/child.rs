@@ -7,7 +7,7 @@
 use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, ready};
@@ -178,11 +178,18 @@ impl From<Command> for ChildCommand {
     }
 }
 
-impl From<&str> for ChildCommand {
-    fn from(program: &str) -> Self {
-        Self::new(program)
-    }
+macro_rules! program {
+    ($($kind:ty),*) => {$(
+        /// A program without arguments.
+        impl From<$kind> for ChildCommand {
+            fn from(program: $kind) -> Self {
+                Self::new(program)
+            }
+        }
+    )*};
 }
+
+program!(&str, &String, String, &OsStr, OsString, &Path, PathBuf);
 
 impl<P, A> From<(P, A)> for ChildCommand
 where

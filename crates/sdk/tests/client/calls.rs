@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use contexture::client::ToolReply;
 use contexture::model::{LoggingLevel, Reference};
 use contexture::{Client, Error};
 use serde_json::{Value, json};
@@ -52,6 +53,11 @@ async fn structured_results_are_read_and_unwrapped() {
             let mut result = text("ignored");
             result["structuredContent"] = structured;
             server.complete(&call, result).await;
+            if call["id"] == 2 {
+                let list = server.asked("tools/list").await;
+                let tools = json!({ "tools": [], "ttlMs": 0, "cacheScope": "private" });
+                server.complete(&list, tools).await;
+            }
         }
         let call = server.asked("tools/call").await;
         let mut result = text("it broke");
@@ -59,7 +65,8 @@ async fn structured_results_are_read_and_unwrapped() {
         server.complete(&call, result).await;
     };
     let calls = async {
-        assert_eq!(client.call("t", ()).await.expect("ok").structured::<i64>().expect("unwrapped"), 5);
+        let reply = client.call("t", ()).await.and_then(ToolReply::ok).expect("ok");
+        assert_eq!(reply.structured::<i64>().expect("unwrapped"), 5);
         let map: BTreeMap<String, i64> =
             client.call("t", ()).await.expect("ok").structured().expect("as it is");
         assert_eq!(map["a"], 1);
@@ -67,7 +74,8 @@ async fn structured_results_are_read_and_unwrapped() {
         assert!(client.call("t", ()).await.expect("ok").structured::<i64>().is_err());
         let failed = client.call("t", ()).await.expect("a tool's failure is a result");
         assert!(failed.is_error());
-        assert!(failed.structured::<i64>().expect_err("failed").to_string().contains("it broke"));
+        assert!(matches!(failed.structured::<i64>(), Err(Error::ToolFailed(why)) if why == "it broke"));
+        assert!(matches!(failed.ok(), Err(Error::ToolFailed(why)) if why == "it broke"));
     };
     tokio::join!(serve, calls);
 }
@@ -205,4 +213,45 @@ async fn callers_add_metadata_under_keys_of_their_own() {
             assert!(matches!(client.call("t", ()).meta(key, 1).await, Err(Error::Misuse(_))), "{key}");
         }
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_missing_resource_is_the_same_error_in_every_revision() {
+    for revision in ALL {
+        let (client, mut server) = full_pair(Client::builder(), revision).await;
+        let codes = if revision == MODERN { [-32602, -32002] } else { [-32002, -32002] };
+        let serve = async {
+            for code in codes {
+                let read = server.asked("resources/read").await;
+                server.refuse(&read, code).await;
+            }
+            let read = server.asked("resources/read").await;
+            server.refuse(&read, -32603).await;
+            let call = server.asked("tools/call").await;
+            server.refuse(&call, codes[0]).await;
+        };
+        let calls = async {
+            for _ in codes {
+                assert!(matches!(client.read("m:none").await, Err(Error::NotFound)), "{revision}");
+            }
+            assert!(matches!(client.read("m:broken").await, Err(Error::Remote(_))));
+            assert!(matches!(client.call("none", ()).await, Err(Error::Remote(_))), "only of resources");
+        };
+        tokio::join!(serve, calls);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_was_read_is_text_or_bytes() {
+    let (client, mut server) = full_pair(Client::builder(), MODERN).await;
+    let serve = async {
+        let read = server.asked("resources/read").await;
+        let contents = json!([{ "uri": "m:a", "text": "one" }, { "uri": "m:a", "blob": "AAE=" }]);
+        let result = json!({ "contents": contents, "ttlMs": 0, "cacheScope": "private" });
+        server.complete(&read, result).await;
+    };
+    let (read, ()) = tokio::join!(client.read("m:a").into_future(), serve);
+    let read = read.expect("contents");
+    assert_eq!(read.text(), "one");
+    assert_eq!(read.bytes().expect("base64"), b"one\x00\x01");
 }

@@ -40,7 +40,6 @@ for line in sys.stdin:
     method, id = message.get("method"), message.get("id")
     if method == "server/discover":
         if "die-on-probe" in sys.argv: sys.stderr.write("expected initialize\n"); sys.exit(3)
-        if "hang-on-probe" in sys.argv: time.sleep(600)
         answer(id, error={"code": -32601, "message": "unknown"})
     elif method == "initialize":
         answer(id, result={"protocolVersion": "2025-06-18", "capabilities": {"tools": {}}, "serverInfo": {"name": "tiny", "version": "1"}})
@@ -107,7 +106,7 @@ impl Drop for Log {
 }
 
 /// Whether there is a process, dead or alive.
-fn exists(pid: i32) -> bool {
+pub(crate) fn exists(pid: i32) -> bool {
     std::path::Path::new(&format!("/proc/{pid}")).exists()
 }
 
@@ -217,7 +216,7 @@ async fn a_server_that_ignores_everything_is_killed_with_its_group() {
 }
 
 /// Gone, or a zombie that waits for a parent that is not us.
-fn is_gone(pid: i32) -> bool {
+pub(crate) fn is_gone(pid: i32) -> bool {
     let status = std::fs::read_to_string(format!("/proc/{pid}/stat"));
     status.map_or(true, |status| status.contains(") Z"))
 }
@@ -353,4 +352,30 @@ async fn starting_and_stopping_leaves_nothing_behind() {
     }
     // Other tests of this process come and go meanwhile.
     until(|| descriptors() <= before + 64).await;
+}
+
+#[tokio::test]
+async fn a_callback_that_panics_harms_nobody() {
+    let stderr = Stderr::lines(|_| panic!("a callback"));
+    let client = Client::spawn(server(&[]).stderr(stderr)).await.expect("connected");
+    client.call("flood", ()).await.expect("the pipe is still drained");
+    client.close().await;
+}
+
+#[tokio::test]
+async fn a_program_may_be_named_by_whatever_names_one() {
+    let name = "/no/such/program";
+    let path = std::path::Path::new(name);
+    for command in [
+        ChildCommand::from(name),
+        ChildCommand::from(name.to_owned()),
+        ChildCommand::from(&name.to_owned()),
+        ChildCommand::from(path),
+        ChildCommand::from(path.to_owned()),
+        ChildCommand::from(path.as_os_str()),
+        ChildCommand::from(path.as_os_str().to_owned()),
+    ] {
+        assert_eq!(command.program(), path.as_os_str());
+    }
+    assert!(Client::spawn(name.to_owned()).await.is_err());
 }

@@ -211,3 +211,72 @@ async fn a_subscription_that_is_not_honoured_fails() {
     client.watch_lists().await.expect("nothing to watch");
     server.hears_nothing().await;
 }
+
+async fn acknowledge_only(server: &mut Played, uris: Value) -> Value {
+    let listen = server.asked("subscriptions/listen").await;
+    let mut granted = listen.clone();
+    granted["params"]["notifications"]["resourceSubscriptions"] = uris;
+    acknowledge(server, &granted).await;
+    listen
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_resource_that_vanished_does_not_stand_in_the_way_of_others() {
+    let (client, mut server) = full_pair(Client::builder(), MODERN).await;
+    let mut events = client.events();
+    let serve = async {
+        for uris in [json!(["m:a"]), json!(["m:a", "m:b"])] {
+            acknowledge_only(&mut server, uris).await;
+        }
+        // From here on the server has no m:a any more.
+        let third = acknowledge_only(&mut server, json!(["m:b", "m:c"])).await;
+        let refused = acknowledge_only(&mut server, json!(["m:b", "m:c"])).await;
+        let last = acknowledge_only(&mut server, json!(["m:c"])).await;
+        [third, refused, last]
+            .map(|listen| listen["params"]["notifications"]["resourceSubscriptions"].clone())
+    };
+    let calls = async {
+        for uri in ["m:a", "m:b", "m:c"] {
+            client.subscribe(uri).await.expect("subscribed");
+        }
+        assert!(matches!(client.subscribe("m:d").await, Err(Error::PeerIncompatible(_))));
+        client.unsubscribe("m:b").await.expect("unsubscribed");
+        assert!(matches!(client.unsubscribe("m:a").await, Err(Error::Misuse(_))), "it is lost already");
+    };
+    let (wanted, ()) = tokio::join!(serve, calls);
+    assert_eq!(wanted, [json!(["m:a", "m:b", "m:c"]), json!(["m:b", "m:c", "m:d"]), json!(["m:c"])]);
+    assert!(matches!(next(&mut events).await, Event::SubscriptionLost(uri) if uri == "m:a"));
+    assert_eq!(client.waiting(), 1, "one stream");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_subscription_that_could_not_be_ended_goes_on() {
+    for revision in ["2025-06-18", MODERN] {
+        let (client, mut server) = full_pair(Client::builder(), revision).await;
+        let serve = async {
+            if revision == MODERN {
+                acknowledge_only(&mut server, json!(["m:a"])).await;
+                acknowledge_only(&mut server, json!(["m:a", "m:b"])).await;
+                let listen = server.asked("subscriptions/listen").await;
+                server.refuse(&listen, -32603).await;
+                acknowledge_only(&mut server, json!(["m:a"])).await;
+                return;
+            }
+            for _ in 0..2 {
+                let subscribe = server.asked("resources/subscribe").await;
+                server.complete(&subscribe, json!({})).await;
+            }
+            let unsubscribe = server.asked("resources/unsubscribe").await;
+            server.refuse(&unsubscribe, -32603).await;
+            let unsubscribe = server.asked("resources/unsubscribe").await;
+            server.complete(&unsubscribe, json!({})).await;
+        };
+        let calls = async {
+            client.subscribe("m:a").await.expect("subscribed");
+            client.subscribe("m:b").await.expect("subscribed");
+            assert!(matches!(client.unsubscribe("m:b").await, Err(Error::Remote(_))));
+            client.unsubscribe("m:b").await.expect("there is still one to end");
+        };
+        tokio::join!(serve, calls);
+    }
+}

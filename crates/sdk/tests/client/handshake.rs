@@ -113,7 +113,7 @@ async fn a_modern_server_is_found_by_its_answer_to_the_probe() {
     server.hears_nothing().await;
 }
 
-/// Security row G11: whatever is not modern is legacy, after a bounded wait; a late answer changes nothing.
+/// Security row G11: whatever is not modern is legacy, after a bounded wait.
 #[tokio::test(start_paused = true)]
 async fn anything_but_a_modern_answer_leads_to_the_handshake() {
     type Answer = Option<fn(&Value) -> String>;
@@ -139,7 +139,7 @@ async fn anything_but_a_modern_answer_leads_to_the_handshake() {
         let hello = server.asked("initialize").await;
         assert_eq!(hello["params"]["protocolVersion"], newest_legacy().as_str());
         if answer.is_none() {
-            server.answer(&probe, discovery(json!({}))).await.expect("late");
+            server.refuse(&probe, -32601).await;
         }
         server.answer(&hello, handshake("2025-06-18", json!({}))).await.expect("sent");
         let client = client.await.expect("no panic").expect("connected");
@@ -270,4 +270,21 @@ async fn closing_says_nothing_and_the_server_sees_the_end() {
     let (client, mut server) = full_pair(Client::builder(), MODERN).await;
     drop(client);
     assert!(matches!(server.receive().await, Err(Error::Closed(_))), "the last handle closes");
+}
+
+/// A server that takes its time is found out by whichever answer comes first.
+#[tokio::test(start_paused = true)]
+async fn a_late_discovery_is_a_discovery() {
+    let server =
+        contexture::Server::new("slow", "1").tool(contexture::tool("t").handler(|| async { "done" }));
+    let (near, far) = contexture::transport::memory(1 << 20);
+    tokio::spawn(async move {
+        tokio::time::sleep(Duration::from_secs(13)).await;
+        server.serve(far).await
+    });
+    let log = contexture_judge::Events::on_this_thread();
+    let client = Client::connect(near).await.expect("connected");
+    assert_eq!(client.era(), Era::Modern);
+    assert_eq!(log.containing("no answer to the probe so far").len(), 1, "and said so");
+    assert_eq!(client.call("t", ()).await.expect("at work").text(), "done");
 }

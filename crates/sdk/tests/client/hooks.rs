@@ -1,6 +1,7 @@
 //! Approval, audit, and checks of results.
 
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use contexture::client::{Approval, CallOutcome, Event, ToolCall, ToolReply};
 use contexture::model::CallToolResult;
@@ -126,9 +127,6 @@ async fn every_call_is_on_the_record() {
 async fn structured_results_must_fit_the_schema_they_were_listed_with() {
     for revision in ["2025-06-18", "2025-11-25", MODERN] {
         let (client, mut server) = full_pair(Client::builder(), revision).await;
-        let unlisted =
-            call(&client, &mut server, json!({ "content": [], "structuredContent": { "n": "x" } }));
-        assert!(!unlisted.await.expect("nothing to check with").is_checked());
         let schema =
             json!({ "type": "object", "properties": { "n": { "type": "integer" } }, "required": ["n"] });
         let tool = json!({ "name": "t", "inputSchema": { "type": "object" }, "outputSchema": schema });
@@ -145,6 +143,45 @@ async fn structured_results_must_fit_the_schema_they_were_listed_with() {
         }
         let failed = json!({ "content": [{ "type": "text", "text": "no" }], "isError": true });
         assert!(call(&client, &mut server, failed).await.expect("a failure needs no structure").is_error());
+    }
+}
+
+/// The first structured result of a tool that was not listed leads to one listing, and is checked with it.
+// covers: TOOLS-OUTPUT-SCHEMA-VALIDATE
+#[tokio::test(start_paused = true)]
+async fn results_of_tools_that_nobody_listed_are_checked_too() {
+    for revision in ["2025-06-18", MODERN] {
+        let (client, mut server) = full_pair(Client::builder(), revision).await;
+        let schema = json!({ "type": "object", "properties": { "n": { "type": "integer" } } });
+        let tools = json!([{ "name": "t", "inputSchema": { "type": "object" }, "outputSchema": schema }]);
+        let structured = |n: Value| json!({ "content": [], "structuredContent": { "n": n } });
+        let serve = async {
+            let asked = server.asked("tools/call").await;
+            server.complete(&asked, structured(json!("x"))).await;
+            let list = server.asked("tools/list").await;
+            server.complete(&list, json!({ "tools": tools, "ttlMs": 0, "cacheScope": "private" })).await;
+            for _ in 0..2 {
+                let asked = server.asked("tools/call").await;
+                server.complete(&asked, structured(json!(1))).await;
+            }
+            tokio::time::sleep(Duration::from_millis(10)).await;
+            server.notify("notifications/tools/list_changed", Value::Null).await.expect("sent");
+            let asked = server.asked("tools/call").await;
+            server.complete(&asked, structured(json!(1))).await;
+            let list = server.asked("tools/list").await;
+            server.refuse(&list, -32603).await;
+        };
+        let calls = async {
+            assert!(matches!(client.call("t", ()).await, Err(Error::Invalid(_))));
+            assert!(client.call("t", ()).await.expect("it fits").is_checked());
+            let secret = client.call("unlisted", ()).await.expect("nothing to check with");
+            assert!(!secret.is_checked(), "and nothing more to ask");
+            tokio::time::sleep(Duration::from_millis(20)).await;
+            let changed = client.call("t", ()).await.expect("a list that fails does not fail the call");
+            assert!(!changed.is_checked());
+        };
+        tokio::join!(serve, calls);
+        server.hears_nothing().await;
     }
 }
 

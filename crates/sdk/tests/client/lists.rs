@@ -256,7 +256,7 @@ async fn legacy_lists_are_not_kept() {
 async fn completions_wait_for_a_pause_and_are_remembered() {
     let builder = Client::builder().cache_completions(Duration::from_secs(60));
     let (client, mut server) = full_pair(builder, "2025-06-18").await;
-    let reference = || Reference::Prompt { name: "p".into(), title: None };
+    let reference = || Reference::prompt("p");
     let completer = client.completer(reference(), "city", Duration::from_millis(300));
     let typing = async {
         let keystrokes = ["P", "Pa", "Par", "Pari", "Paris"].map(|typed| {
@@ -293,4 +293,28 @@ async fn completions_wait_for_a_pause_and_are_remembered() {
     };
     let (slow, next) = tokio::join!(slow, next);
     assert!(slow.expect("no failure").is_none() && next.expect("no failure").is_some());
+}
+
+#[tokio::test(start_paused = true)]
+async fn all_the_time_in_the_world_is_a_time_that_can_be_set() {
+    let mut policy = Policy::default();
+    policy.list_time = Duration::MAX;
+    policy.patience.idle = Duration::MAX;
+    policy.patience.total = Duration::MAX;
+    let builder = Client::builder().policy(policy).cache_completions(Duration::MAX);
+    let (client, mut server) = full_pair(builder, "2025-06-18").await;
+    let serve = async {
+        serve_pages(&mut server, vec![(vec![tool("a")], None)]).await;
+        let asked = server.asked("completion/complete").await;
+        server.complete(&asked, json!({ "completion": { "values": ["x"] } })).await;
+    };
+    let calls = async {
+        assert_eq!(client.tools().await.expect("a list").len(), 1);
+        for _ in 0..2 {
+            let reference = Reference::Prompt { name: "p".into(), title: None };
+            let found = client.complete(reference, "a", "", Default::default()).await.expect("proposals");
+            assert_eq!(found.values, ["x"]);
+        }
+    };
+    tokio::join!(serve, calls);
 }

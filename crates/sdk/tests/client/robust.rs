@@ -238,3 +238,31 @@ async fn lines_over_the_limit_are_thrown_away() {
     let client = client.await.expect("no panic").expect("connected");
     assert_eq!(client.dropped().garbage, 1);
 }
+
+/// What the application does wrong in a hook is its own affair: the connection goes on.
+#[tokio::test(start_paused = true)]
+async fn a_hook_that_panics_does_not_end_the_connection() {
+    use contexture::client::{ElicitAnswer, Elicitation};
+    let form = json!({ "type": "object", "properties": { "n": { "type": "string" } } });
+    let ask = json!({ "message": "?", "requestedSchema": form });
+    for revision in ["2025-06-18", MODERN] {
+        let elicitation = Elicitation::new(async |_| -> ElicitAnswer { panic!("a responder") });
+        let builder = Client::builder().on_log(|_, _| panic!("a hook")).elicitation(elicitation);
+        let (client, mut server) = full_pair(builder, revision).await;
+        let call = client.call("t", ()).start();
+        let asked = server.asked("tools/call").await;
+        let message = json!({ "level": "error", "data": "x" });
+        server.notify("notifications/message", message).await.expect("sent");
+        if revision == MODERN {
+            let round = json!({ "method": "elicitation/create", "params": ask });
+            let result = json!({ "resultType": "input_required", "inputRequests": { "q": round } });
+            server.answer(&asked, result).await.expect("sent");
+            assert!(matches!(call.await, Err(Error::Misuse(why)) if why.contains("panicked")));
+        } else {
+            assert_eq!(server.ask("elicitation/create", ask.clone()).await["error"]["code"], -32603);
+            server.complete(&asked, json!({ "content": [] })).await;
+            call.await.expect("unharmed");
+        }
+        assert!(!client.is_closed());
+    }
+}

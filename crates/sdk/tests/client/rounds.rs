@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 use contexture::client::{
     ElicitAnswer, Elicitation, Question, Roots, Sampling, SamplingApproval, SamplingQuestion,
@@ -207,4 +208,24 @@ async fn requests_of_a_modern_server_are_not_executed_and_not_answered() {
     server.hears_nothing().await;
     assert_eq!(asked.load(Ordering::Relaxed), 0);
     assert_eq!(client.dropped().requests, 3);
+}
+
+// covers: LIFE-TIMEOUT-MAX
+#[tokio::test(start_paused = true)]
+async fn the_maximum_time_is_for_all_rounds_together() {
+    let second = Duration::from_secs(1);
+    let slow = Elicitation::new(move |_| async move {
+        tokio::time::sleep(second).await;
+        ElicitAnswer::Decline
+    });
+    let (client, mut server) = full_pair(Client::builder().elicitation(slow), MODERN).await;
+    let began = tokio::time::Instant::now();
+    let call = client.call("t", ()).max_time(5 * second).start();
+    for _ in 0..3 {
+        let asked = server.asked("tools/call").await;
+        tokio::time::sleep(second).await;
+        require(&mut server, &asked, json!({ "q": form() }), None).await;
+    }
+    assert!(matches!(call.await, Err(Error::Timeout(time)) if time == 5 * second));
+    assert_eq!(began.elapsed().as_secs(), 5);
 }

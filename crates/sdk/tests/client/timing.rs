@@ -295,3 +295,20 @@ async fn calls_in_flight_fail_when_the_connection_ends() {
     while !matches!(events.next().await.expect("an event"), Event::Closed(_)) {}
     assert!(client.is_closed());
 }
+
+#[tokio::test(start_paused = true)]
+async fn progress_that_nobody_asked_for_extends_nothing() {
+    for revision in ALL {
+        let (client, mut server) = full_pair(Client::builder(), revision).await;
+        let began = Instant::now();
+        let call = client.call("t", ()).timeout(3 * SECOND).start();
+        let asked = server.asked("tools/call").await;
+        for step in 1..=2 {
+            tokio::time::sleep(SECOND).await;
+            report(&mut server, &asked["id"], f64::from(step)).await;
+        }
+        assert!(matches!(call.await, Err(Error::Timeout(time)) if time == 3 * SECOND));
+        assert_eq!(began.elapsed().as_secs(), 3);
+        assert_eq!(client.dropped().notifications, 2);
+    }
+}

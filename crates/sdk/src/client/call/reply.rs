@@ -23,10 +23,10 @@ impl ToolReply {
     /// The structured result as a type. A value that was wrapped as `{"result": …}`, because a schema must
     /// describe an object, is unwrapped; servers of old without structured results are read by their text.
     ///
-    /// Fails if the tool did.
+    /// Fails if the tool did, with [`Error::ToolFailed`].
     pub fn structured<T: DeserializeOwned>(&self) -> Result<T> {
         if self.result.is_error {
-            return Err(Error::Invalid(format!("the tool failed: {}", self.text())));
+            return Err(Error::ToolFailed(self.text()));
         }
         let value = match &self.result.structured_content {
             Some(raw) => serde_json::from_str(raw.get())
@@ -39,7 +39,12 @@ impl ToolReply {
         read(value)
     }
 
-    /// All text, joined by line breaks.
+    /// The reply, unless the tool failed: `client.call(…).await?.ok()?.text()` is never the text of a failure.
+    pub fn ok(self) -> Result<Self> {
+        if self.result.is_error { Err(Error::ToolFailed(self.text())) } else { Ok(self) }
+    }
+
+    /// All text, joined by line breaks; of a failure, its reason.
     pub fn text(&self) -> String {
         self.result.joined_text()
     }

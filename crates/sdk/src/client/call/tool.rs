@@ -4,6 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
+use serde::Deserialize;
+use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 use tokio::time::Instant;
 
@@ -43,7 +45,16 @@ impl<T> ToolPart<T> {
             }
         }
         record.started();
-        let result = exchanges.run().await.and_then(|(result, _)| finish(client, live, &result));
+        let cancel = Arc::clone(&exchanges.options.cancel);
+        let patience = exchanges.options.patience;
+        let result = match exchanges.run().await {
+            Ok((result, _)) => {
+                let time = patience.idle.min(patience.total.saturating_sub(record.began.elapsed()));
+                let known = unless_cancelled(&cancel, get_to_know(client, &self.tool, &result, time)).await;
+                known.and_then(|()| finish(client, live, &result))
+            }
+            Err(error) => Err(error),
+        };
         record.outcome = match &result {
             Ok(reply) if (self.failed)(reply) => CallOutcome::ToolFailed,
             Ok(_) => CallOutcome::Succeeded,
@@ -52,6 +63,26 @@ impl<T> ToolPart<T> {
         };
         result
     }
+}
+
+/// The schema of a result comes with the list of tools. If nobody has listed them, the first structured
+/// result leads to it: once, until the list changes.
+async fn get_to_know(client: &Client, tool: &str, result: &Bytes, time: Duration) {
+    #[derive(Deserialize)]
+    struct Structured {
+        #[serde(rename = "structuredContent")]
+        _content: IgnoredAny,
+    }
+    let tools = &client.hub().tools;
+    if tools.is_strange(tool).is_none() || serde_json::from_slice::<Structured>(result).is_err() {
+        return;
+    }
+    let _one_at_a_time = tools.listing.lock().await;
+    let Some(changes) = tools.is_strange(tool) else { return };
+    if !matches!(tokio::time::timeout(time, client.tools()).await, Ok(Ok(_))) {
+        tracing::warn!(tool, "the tools cannot be listed; results are not checked");
+    }
+    tools.listed(changes);
 }
 
 /// The call as hooks see it.

@@ -12,6 +12,9 @@ pub use elicitation::{ElicitAnswer, Elicitation, Question};
 pub use roots::Roots;
 pub use sampling::{Sampling, SamplingApproval, SamplingQuestion, SamplingReview};
 
+use std::panic::AssertUnwindSafe;
+
+use futures_util::FutureExt;
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 
@@ -127,8 +130,16 @@ impl Config {
         }
     }
 
-    /// Answers.
+    /// Answers. A responder that panics has failed, and that is all.
     pub(super) async fn respond(&self, session: &Session, ask: Ask) -> Result<Box<RawValue>, NoAnswer> {
+        let answer = AssertUnwindSafe(self.respond_unguarded(session, ask)).catch_unwind().await;
+        answer.unwrap_or_else(|_| {
+            tracing::error!("a responder panicked");
+            Err(NoAnswer::Failed("it panicked".into()))
+        })
+    }
+
+    async fn respond_unguarded(&self, session: &Session, ask: Ask) -> Result<Box<RawValue>, NoAnswer> {
         let answer = match (ask, &self.roots, &self.sampling, &self.elicitation) {
             (Ask::Roots, Some(roots), _, _) => encode(&roots.answer(session).await?),
             (Ask::Sample(params), _, Some(sampling), _) => encode(&sampling.answer(session, *params).await?),

@@ -72,6 +72,7 @@ async fn watch_over(
 /// A child and whatever it started in its group.
 struct Group {
     child: Child,
+    /// Of the group, for as long as it may have members.
     id: Option<u32>,
     reaped: bool,
 }
@@ -101,15 +102,16 @@ impl Group {
 
     /// The leader is gone; what it left behind goes, too.
     async fn sweep(&mut self, term: Duration) {
-        if !self.has_members() {
-            return;
+        if self.has_members() {
+            self.terminate();
+            let gone = async {
+                while self.has_members() {
+                    tokio::time::sleep(LOOK).await;
+                }
+            };
+            let _ = tokio::time::timeout(term, gone).await;
+            self.kill();
         }
-        self.terminate();
-        let deadline = tokio::time::Instant::now() + term;
-        while self.has_members() && tokio::time::Instant::now() < deadline {
-            tokio::time::sleep(LOOK).await;
-        }
-        self.kill();
         self.id = None;
     }
 }
@@ -158,10 +160,14 @@ impl Group {
 /// The runtime is shutting down and nobody will wait: the group must not outlive us.
 impl Drop for Group {
     fn drop(&mut self) {
-        if self.reaped {
+        // The child may be gone while what it left behind is not.
+        if self.id.is_none() {
             return;
         }
         self.kill();
+        if self.reaped {
+            return;
+        }
         for _ in 0..50 {
             if !matches!(self.child.try_wait(), Ok(None)) {
                 return;

@@ -4,6 +4,7 @@
 
 use std::collections::VecDeque;
 use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::Stdio;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -94,15 +95,17 @@ impl Ring {
 }
 
 /// Reads until the end of the stream.
-pub(super) async fn drain(mut pipe: ChildStderr, ring: Arc<Mutex<Ring>>, callback: Option<Callback>) {
+pub(super) async fn drain(mut pipe: ChildStderr, ring: Arc<Mutex<Ring>>, mut callback: Option<Callback>) {
     let mut chunk = vec![0; 4 * 1024];
     let mut line = Vec::new();
     while let Ok(read @ 1..) = pipe.read(&mut chunk).await {
         ring.lock().unwrap_or_else(PoisonError::into_inner).push(&chunk[..read]);
-        let Some(callback) = &callback else { continue };
+        if callback.is_none() {
+            continue;
+        }
         for &byte in &chunk[..read] {
             if byte == b'\n' || line.len() == LINE {
-                callback(&String::from_utf8_lossy(&line));
+                pass_on(&mut callback, &line);
                 line.clear();
             }
             if byte != b'\n' {
@@ -110,8 +113,18 @@ pub(super) async fn drain(mut pipe: ChildStderr, ring: Arc<Mutex<Ring>>, callbac
             }
         }
     }
-    if let (Some(callback), false) = (&callback, line.is_empty()) {
-        callback(&String::from_utf8_lossy(&line));
+    if !line.is_empty() {
+        pass_on(&mut callback, &line);
+    }
+}
+
+/// A callback that panics is not called again; the pipe is drained all the same.
+fn pass_on(callback: &mut Option<Callback>, line: &[u8]) {
+    let Some(call) = callback else { return };
+    let line = String::from_utf8_lossy(line);
+    if catch_unwind(AssertUnwindSafe(|| call(&line))).is_err() {
+        tracing::error!("the callback for standard error panicked");
+        *callback = None;
     }
 }
 

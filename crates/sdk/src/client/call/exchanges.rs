@@ -1,0 +1,156 @@
+//! The exchanges of one call: one as a rule, more where the server asks something first.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use serde::Deserialize;
+use serde_json::Number;
+use tokio::sync::watch;
+use tokio::time::{Instant, timeout};
+
+use super::Options;
+use crate::client::Client;
+use crate::client::link::Outgoing;
+use crate::client::live::Live;
+use crate::client::payload::Payload;
+use crate::client::rounds::Rounds;
+use crate::engine::Patience;
+use crate::model::{MAX_TTL_MS, Method, code};
+use crate::revision::Rules;
+use crate::{Error, Result};
+
+/// The exchanges of one call.
+pub(super) struct Exchanges<'a> {
+    pub(super) client: &'a Client,
+    pub(super) live: &'a Live,
+    pub(super) method: Cow<'static, str>,
+    pub(super) known: Option<Method>,
+    pub(super) payload: Payload,
+    pub(super) options: &'a mut Options,
+}
+
+impl Exchanges<'_> {
+    /// A kept result, or else a new one, which is kept for as long as the server permits.
+    pub(super) async fn run_cached(self, method: Method, key: String) -> Result<Bytes> {
+        let hub = self.client.hub();
+        if let Some(result) = hub.cache.get(method, &key) {
+            return Ok(result);
+        }
+        let asked = hub.cache.generation(method);
+        let has_hints = self.live.session()?.rules.has_cache_hints;
+        let (result, plain) = self.run().await?;
+        let ttl = match method {
+            Method::CompletionComplete => hub.config.completion_ttl,
+            _ if has_hints => lifetime(&result),
+            _ => Duration::ZERO,
+        };
+        if plain {
+            hub.cache.keep(method, key, result.clone(), ttl, asked);
+        }
+        Ok(result)
+    }
+
+    /// Until there is a result. Says whether it came without an input round. Everything together, what the
+    /// responders take included, has the time that one exchange would have.
+    pub(super) async fn run(mut self) -> Result<(Bytes, bool)> {
+        let session = self.live.session()?;
+        let clock = Clock { began: Instant::now(), total: self.options.patience.total };
+        let mut rounds = Rounds::new(session, &self.client.hub().config, self.known);
+        let mut payload = self.payload.clone();
+        loop {
+            let result = self.once(&payload, &clock).await?;
+            let Some(asked) = rounds.read(&result)? else { return Ok((result, rounds.is_first())) };
+            let cancel = Arc::clone(&self.options.cancel);
+            let answers = timeout(clock.left(), asked.answer(rounds.config(), session));
+            let answers = unless_cancelled(&cancel, answers).await?;
+            let answers = answers.map_err(|_| Error::Timeout(clock.total))??;
+            payload = answers.into_payload(&self.payload);
+        }
+    }
+
+    async fn once(&mut self, payload: &Payload, clock: &Clock) -> Result<Bytes> {
+        let session = self.live.session()?;
+        let mut waiting = self.live.link.open(Outgoing {
+            method: self.method.clone(),
+            payload,
+            meta: session.request_meta(self.client.hub().log_level(), &self.options.meta),
+            patience: Patience { total: clock.left(), ..self.options.patience },
+            wants_progress: self.options.on_progress.is_some(),
+            cancellable: true,
+            acknowledged: None,
+        })?;
+        let mut cancelled = self.options.cancel.subscribe();
+        let on_progress = &mut self.options.on_progress;
+        let reason = tokio::select! {
+            biased;
+            reason = cancelled.wait_for(Option::is_some) => reason.ok().and_then(|reason| reason.clone()),
+            result = waiting.result(|progress| if let Some(call) = on_progress { call(progress) }) => {
+                return result.map_err(|error| raise(self.known, session.rules, clock.whole(error)));
+            }
+        };
+        waiting.reason = reason.filter(|reason| !reason.is_empty());
+        Err(Error::Cancelled)
+    }
+}
+
+/// How long the server says that a result may be kept.
+fn lifetime(result: &Bytes) -> Duration {
+    #[derive(Deserialize)]
+    struct Hint {
+        #[serde(rename = "ttlMs")]
+        ttl_ms: Option<Number>,
+    }
+    let hint = serde_json::from_slice::<Hint>(result).ok().and_then(|hint| hint.ttl_ms);
+    // The cast saturates: negative numbers become 0.
+    let ttl = hint.and_then(|ttl| ttl.as_f64()).unwrap_or(0.0) as u64;
+    Duration::from_millis(ttl.min(MAX_TTL_MS))
+}
+
+/// The time of a whole call.
+struct Clock {
+    began: Instant,
+    total: Duration,
+}
+
+impl Clock {
+    fn left(&self) -> Duration {
+        self.total.saturating_sub(self.began.elapsed())
+    }
+
+    /// The last exchange had only what was left; the caller gave more.
+    fn whole(&self, error: Error) -> Error {
+        match error {
+            Error::Timeout(_) if self.left().is_zero() => Error::Timeout(self.total),
+            other => other,
+        }
+    }
+}
+
+/// Errors that the revisions number differently mean the same to the caller.
+fn raise(method: Option<Method>, rules: &Rules, error: Error) -> Error {
+    match error {
+        Error::Remote(error)
+            if method == Some(Method::ResourcesRead)
+                && [rules.not_found_code, code::RESOURCE_NOT_FOUND].contains(&error.code) =>
+        {
+            tracing::debug!(%error, "no such resource");
+            Error::NotFound
+        }
+        other => other,
+    }
+}
+
+/// Waits for something that is not on the wire.
+pub(super) async fn unless_cancelled<O>(
+    cancel: &watch::Sender<Option<String>>,
+    work: impl Future<Output = O>,
+) -> Result<O> {
+    let mut cancelled = cancel.subscribe();
+    tokio::select! {
+        biased;
+        _ = cancelled.wait_for(Option::is_some) => Err(Error::Cancelled),
+        output = work => Ok(output),
+    }
+}
