@@ -42,6 +42,8 @@ mod modern;
 mod pagination;
 #[path = "server/ping.rs"]
 mod ping;
+#[path = "server/pressure.rs"]
+mod pressure;
 #[path = "server/progress.rs"]
 mod progress;
 #[path = "server/prompts.rs"]

@@ -112,8 +112,10 @@ impl<T: Transport> Connection<T> {
             self.poll_alarm(cx);
             let mut moved = self.poll_work(cx);
             moved |= self.poll_read(cx)?;
+            let held_back = self.is_held_back();
             self.poll_write(cx)?;
-            if moved {
+            // What was held back asked nobody to wake us, so it must be looked at again.
+            if moved || (held_back && !self.is_held_back()) {
                 continue;
             }
             let Some(draining) = &mut self.draining else { return Poll::Pending };
@@ -123,6 +125,11 @@ impl<T: Transport> Connection<T> {
             // Neither work without end nor a peer that does not read may keep us.
             return draining.as_mut().poll(cx).map(Ok);
         }
+    }
+
+    /// Whether the peer has so much of ours to read that it gets no more, and is not read from.
+    fn is_held_back(&self) -> bool {
+        self.transport.unsent() >= self.serving.policy.unsent_bytes
     }
 
     /// Finished handlers. Says whether there were any.
@@ -163,7 +170,7 @@ impl<T: Transport> Connection<T> {
     /// Everything that is there to be read, unless the peer has too much of ours to read itself.
     fn poll_read(&mut self, cx: &mut TaskContext<'_>) -> io::Result<bool> {
         let mut moved = false;
-        while self.draining.is_none() && self.transport.unsent() < self.serving.policy.unsent_bytes {
+        while self.draining.is_none() && !self.is_held_back() {
             let Poll::Ready(incoming) = self.transport.poll_receive(cx) else { break };
             moved = true;
             match incoming? {
