@@ -2,6 +2,7 @@
 //!
 //! Handlers write into a buffer that the connection empties; no channel, no task. It holds back requests
 //! until the client has said `initialized`, drops chatter that nobody reads, and settles what it asked.
+//! Nothing is encoded or traced while its lock is held: whoever listens to that may have something to say.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -13,7 +14,7 @@ use contexture_core::json_rpc::{self, RequestId};
 use contexture_core::model::{CancelledParams, ErrorObject, LoggingLevel, Method, Root};
 use futures_util::task::AtomicWaker;
 use serde::Serialize;
-use serde_json::value::RawValue;
+use serde_json::value::{RawValue, to_raw_value};
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
@@ -35,6 +36,8 @@ pub(crate) struct Wire {
 #[derive(Debug)]
 struct State {
     out: Vec<u8>,
+    /// An empty buffer, for what is encoded next.
+    spare: Vec<u8>,
     /// Requests of ours that wait for `initialized`.
     held: Vec<u8>,
     may_request: bool,
@@ -61,11 +64,24 @@ pub(crate) struct Changes {
     pub(crate) updated: BTreeSet<String>,
 }
 
+impl State {
+    /// Appends a line that came from `spare`, and gives the buffer back.
+    fn send(&mut self, mut line: Vec<u8>) {
+        if self.out.is_empty() {
+            std::mem::swap(&mut self.out, &mut line);
+        } else {
+            self.out.append(&mut line);
+        }
+        self.spare = line;
+    }
+}
+
 impl Wire {
     pub(crate) fn new(policy: &Policy) -> Arc<Self> {
         Arc::new(Self {
             state: Mutex::new(State {
                 out: Vec::new(),
+                spare: Vec::new(),
                 held: Vec::new(),
                 may_request: false,
                 pending: Pending::new(policy.pending),
@@ -99,9 +115,10 @@ impl Wire {
 
     /// Writes one message as the connection itself, which sends it before it sleeps.
     pub(crate) fn write(&self, message: impl FnOnce(&mut Vec<u8>)) {
-        let mut state = self.lock();
-        message(&mut state.out);
-        state.out.push(b'\n');
+        let mut line = std::mem::take(&mut self.lock().spare);
+        message(&mut line);
+        line.push(b'\n');
+        self.lock().send(line);
     }
 
     /// Progress and log messages: dropped where there are too many of them, or nobody reads.
@@ -111,9 +128,8 @@ impl Wire {
         if state.closed || state.out.len() > self.unsent_limit || !state.chatter.take(now) {
             return;
         }
-        json_rpc::notification_line(method.as_str(), Some(params), &mut state.out);
-        state.out.push(b'\n');
         drop(state);
+        self.write(|out| json_rpc::notification_line(method.as_str(), Some(params), out));
         self.waker.wake();
     }
 
@@ -142,6 +158,8 @@ impl Wire {
         params: Option<&P>,
         patience: Patience,
     ) -> Result<(i64, oneshot::Receiver<Result<Box<RawValue>>>)> {
+        let params =
+            params.map(to_raw_value).transpose().map_err(|error| Error::Misuse(error.to_string()))?;
         let now = self.now();
         let (sender, receiver) = oneshot::channel();
         let mut state = self.lock();
@@ -155,7 +173,7 @@ impl Wire {
         let may_send = state.may_request || method == Method::Ping;
         let State { out, held, .. } = &mut *state;
         let line = if may_send { out } else { held };
-        json_rpc::request_line(&id.into(), method.as_str(), params, line);
+        json_rpc::request_line(&id.into(), method.as_str(), params.as_ref(), line);
         line.push(b'\n');
         drop(state);
         self.waker.wake();
@@ -172,7 +190,8 @@ impl Wire {
 
     /// An answer of the client.
     pub(crate) fn settle(&self, id: &RequestId, outcome: Result<&str, ErrorObject>) {
-        let Some((answer, _)) = self.lock().pending.settle(id) else {
+        let asked = self.lock().pending.settle(id);
+        let Some((answer, _)) = asked else {
             tracing::debug!(%id, "an answer to nothing that was asked");
             return;
         };
@@ -185,7 +204,8 @@ impl Wire {
 
     /// An answer that makes no sense.
     pub(crate) fn settle_malformed(&self, id: &RequestId, error: &ErrorObject) {
-        if let Some((answer, _)) = self.lock().pending.settle(id) {
+        let asked = self.lock().pending.settle(id);
+        if let Some((answer, _)) = asked {
             answer.send(Err(Error::PeerMisbehaved(error.message.clone()))).ok();
         }
     }
