@@ -40,6 +40,8 @@ mod logging;
 mod modern;
 #[path = "server/pagination.rs"]
 mod pagination;
+#[path = "server/panics.rs"]
+mod panics;
 #[path = "server/ping.rs"]
 mod ping;
 #[path = "server/pressure.rs"]

@@ -4,14 +4,16 @@
 //! the loop's, in `connection`.
 
 use std::future::Future;
+use std::panic::AssertUnwindSafe;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context as TaskContext, Poll};
 
 use bytes::Bytes;
+use futures_util::FutureExt;
 
 use super::connection::Connection;
-use super::exchange::{Outcome, Run};
+use super::exchange::{Outcome, Run, guarded};
 use super::operation::Reply;
 use super::serving::Arrival;
 use super::{Context, Session};
@@ -93,7 +95,7 @@ impl<T: Transport> Connection<T> {
             principal: &self.principal,
             wire: &self.wire,
         };
-        let mut run = self.serving.begin(exchange, &arrival)?;
+        let mut run = guarded(|| self.serving.begin(exchange, &arrival))??;
         // Most handlers are done at once; those never enter a table or a queue.
         if let Poll::Ready((context, outcome)) = Pin::new(&mut run).poll(cx) {
             self.conclude(&context, outcome, batch);
@@ -225,7 +227,10 @@ impl<T: Transport> Connection<T> {
         let (Some(hook), Some(session)) = (hook, &self.session) else { return };
         if session.is_ready() {
             let patience = self.serving.policy.patience;
-            self.hooks.push(hook(Session::new(Arc::clone(&self.wire), Arc::clone(session.peer()), patience)));
+            let session = Session::new(Arc::clone(&self.wire), Arc::clone(session.peer()), patience);
+            if let Ok(work) = guarded(|| hook(session)) {
+                self.hooks.push(Box::pin(AssertUnwindSafe(work).catch_unwind().map(drop)));
+            }
         }
     }
 
