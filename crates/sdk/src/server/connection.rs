@@ -107,8 +107,11 @@ impl<T: Transport> Connection<T> {
     fn poll_serve(&mut self, cx: &mut TaskContext<'_>) -> Poll<io::Result<()>> {
         self.wire.register(cx.waker());
         loop {
-            // Both may begin new work, which nobody would wake us for before it was polled once.
-            self.tell_changes();
+            // Both may begin new work, which nobody would wake us for before it was polled once. Changes are
+            // noted once however often they happen, so they can wait for a peer that does not read.
+            if !self.is_held_back() {
+                self.tell_changes();
+            }
             self.poll_alarm(cx);
             let mut moved = self.poll_work(cx);
             moved |= self.poll_read(cx)?;
@@ -187,8 +190,9 @@ impl<T: Transport> Connection<T> {
     }
 
     fn poll_write(&mut self, cx: &mut TaskContext<'_>) -> io::Result<()> {
-        self.wire.take_output(&mut self.lines);
-        if !self.lines.is_empty() {
+        // What stays in the wire is counted there: it drops chatter and refuses to ask for more.
+        if !self.is_held_back() {
+            self.wire.take_output(&mut self.lines);
             self.transport.send(&mut self.lines);
         }
         match self.transport.poll_flush(cx) {

@@ -166,6 +166,9 @@ impl Wire {
         if state.answerless {
             return Err(Error::Closed("the client has gone".into()));
         }
+        if state.out.len() + state.held.len() > self.unsent_limit {
+            return Err(Error::TooMuch("the client does not read what it is asked".into()));
+        }
         let id = state
             .pending
             .open((sender, patience.idle.min(patience.total)), patience, now)
