@@ -42,6 +42,8 @@ pub(super) struct Connection<T> {
     pub(super) peers: PeerCache,
     pub(super) in_flight: InFlight<(Context, Option<u64>)>,
     pub(super) running: FuturesUnordered<Run>,
+    /// Handlers whose request was cancelled and that are not dropped yet.
+    pub(super) withdrawn: usize,
     pub(super) listens: Listens,
     pub(super) batches: Batches,
     complaints: engine::Allowance,
@@ -67,6 +69,7 @@ impl<T: Transport> Connection<T> {
             peers: PeerCache::default(),
             in_flight: InFlight::new(policy.in_flight),
             running: FuturesUnordered::new(),
+            withdrawn: 0,
             listens: Listens::new(policy.listen_streams),
             batches: Batches::default(),
             complaints: engine::Allowance::new(COMPLAINTS_PER_SECOND),
@@ -136,7 +139,7 @@ impl<T: Transport> Connection<T> {
     }
 
     /// Finished handlers. Says whether there were any.
-    fn poll_work(&mut self, cx: &mut TaskContext<'_>) -> bool {
+    pub(super) fn poll_work(&mut self, cx: &mut TaskContext<'_>) -> bool {
         let mut moved = false;
         while let Poll::Ready(Some((context, outcome))) = Pin::new(&mut self.running).poll_next(cx) {
             self.finish(&context, outcome);
