@@ -102,7 +102,9 @@ impl<T: Transport> Connection<T> {
         }
         match ended {
             // A peer that went away without a word has every right to.
-            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+            Err(error) if matches!(error.kind(), ErrorKind::BrokenPipe | ErrorKind::ConnectionReset) => {
+                Ok(())
+            }
             other => Ok(other?),
         }
     }
@@ -237,6 +239,10 @@ impl<T: Transport> Connection<T> {
                 }
                 Ok(Message::Request(request)) if request.method == Method::Initialize.as_str() => {
                     let error = ErrorObject::invalid_request("initialize must not be part of a batch");
+                    self.answer_error(Some(&request.id), &error, Some(batch));
+                }
+                Ok(Message::Request(request)) if self.batches.bytes() >= self.serving.policy.unsent_bytes => {
+                    let error = ErrorObject::new(engine::BUSY, "too much waits for the rest of its batch");
                     self.answer_error(Some(&request.id), &error, Some(batch));
                 }
                 Ok(message) => self.message(message, frame, Some(batch), cx),

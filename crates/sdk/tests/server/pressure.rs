@@ -12,7 +12,7 @@ use contexture::testing::RawPeer;
 use contexture::transport::{Incoming, LineTransport, MemoryTransport, Transport, memory};
 use contexture::{Context, Policy, Server, resource, tool};
 use futures_util::task::AtomicWaker;
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 const LIMIT: usize = 4096;
@@ -185,4 +185,20 @@ async fn hooks_cannot_ask_a_peer_that_does_not_read_without_end() {
     tokio::time::sleep(Duration::from_millis(500)).await;
     assert!(refused.load(Ordering::SeqCst), "nothing more can be asked");
     assert!(ear.unsent() < MOST, "{} bytes wait", ear.unsent());
+}
+
+#[tokio::test]
+async fn answers_of_a_batch_are_bounded() {
+    let server =
+        Server::new("large", "1").resource(resource("mem://a").handler(|| async { "a".repeat(LIMIT) }));
+    let (mut peer, _) = session(server, "2025-03-26").await;
+    let read = |id| json!({ "jsonrpc": "2.0", "id": id, "method": "resources/read", "params": { "uri": "mem://a" } });
+    peer.send((1..=50).map(read).collect()).await.expect("sent");
+    let answers = peer.receive().await.expect("answers");
+    let answers = answers.as_array().expect("one array");
+    let busy = |answer: &&Value| answer["error"]["code"].is_i64();
+    assert_eq!(answers.len(), 50, "each is answered");
+    assert!(answers.iter().filter(busy).count() >= 48, "most are refused");
+    let after = peer.request("resources/read", json!({ "uri": "mem://a" })).await.expect("an answer");
+    assert!(after["result"].is_object(), "there is room again: {after}");
 }
