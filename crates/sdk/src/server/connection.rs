@@ -5,7 +5,7 @@
 
 use std::collections::HashSet;
 use std::future::Future;
-use std::io;
+use std::io::{self, ErrorKind};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context as TaskContext, Poll};
