@@ -160,6 +160,13 @@ impl Future for Run {
     }
 }
 
+/// However it ends, also with its connection: whoever waits for that must not wait for ever.
+impl Drop for Run {
+    fn drop(&mut self) {
+        self.context.inner.life.finish();
+    }
+}
+
 /// Everything that must be the same when a call is tried again: who, what, with which parameters.
 pub(super) fn binding(principal: &Principal, method: Method, params: &[u8]) -> Vec<u8> {
     let mut params: Value = serde_json::from_slice(params).unwrap_or_default();
