@@ -38,8 +38,8 @@ struct State {
     out: Vec<u8>,
     /// An empty buffer, for what is encoded next.
     spare: Vec<u8>,
-    /// Requests of ours that wait for `initialized`.
-    held: Vec<u8>,
+    /// Requests of ours that wait for `initialized`, as many as `pending` may hold.
+    held: Vec<(i64, Vec<u8>)>,
     may_request: bool,
     pending: Pending<Answer>,
     chatter: Allowance,
@@ -73,6 +73,18 @@ impl State {
             self.out.append(&mut line);
         }
         self.spare = line;
+    }
+
+    /// How much waits to leave.
+    fn unsent(&self) -> usize {
+        self.out.len() + self.held.iter().map(|(_, line)| line.len()).sum::<usize>()
+    }
+
+    /// Takes back a request that has not left. Says whether there was one: otherwise the client knows it.
+    fn take_back(&mut self, id: i64) -> bool {
+        let before = self.held.len();
+        self.held.retain(|(held, _)| *held != id);
+        self.held.len() < before
     }
 }
 
@@ -166,7 +178,7 @@ impl Wire {
         if state.answerless {
             return Err(Error::Closed("the client has gone".into()));
         }
-        if state.out.len() + state.held.len() > self.unsent_limit {
+        if state.unsent() > self.unsent_limit {
             return Err(Error::TooMuch("the client does not read what it is asked".into()));
         }
         let id = state
@@ -174,10 +186,14 @@ impl Wire {
             .open((sender, patience.idle.min(patience.total)), patience, now)
             .map_err(|full| Error::TooMuch(format!("{} requests wait for this client", full.limit)))?;
         let may_send = state.may_request || method == Method::Ping;
-        let State { out, held, .. } = &mut *state;
-        let line = if may_send { out } else { held };
-        json_rpc::request_line(&id.into(), method.as_str(), params.as_ref(), line);
+        let mut line = Vec::new();
+        json_rpc::request_line(&id.into(), method.as_str(), params.as_ref(), &mut line);
         line.push(b'\n');
+        if may_send {
+            state.out.append(&mut line);
+        } else {
+            state.held.push((id, line));
+        }
         drop(state);
         self.waker.wake();
         Ok((id, receiver))
@@ -187,8 +203,9 @@ impl Wire {
     pub(crate) fn may_request(&self) {
         let mut state = self.lock();
         state.may_request = true;
-        let mut held = std::mem::take(&mut state.held);
-        state.out.append(&mut held);
+        for (_, mut line) in std::mem::take(&mut state.held) {
+            state.out.append(&mut line);
+        }
     }
 
     /// An answer of the client.
@@ -214,7 +231,9 @@ impl Wire {
     }
 
     pub(crate) fn next_deadline(&self) -> Option<Instant> {
-        self.lock().pending.next_deadline().map(|deadline| self.began + deadline)
+        let deadline = self.lock().pending.next_deadline()?;
+        // Patience without end reaches beyond what a clock can show.
+        self.began.checked_add(deadline)
     }
 
     /// Gives up on requests whose time is over, and tells the client.
@@ -229,7 +248,11 @@ impl Wire {
         }
     }
 
+    /// Tells the client that nobody waits for its answer, if it was asked at all.
     fn cancel(&self, id: i64, reason: &str) {
+        if self.lock().take_back(id) {
+            return;
+        }
         let params = CancelledParams {
             request_id: Some(id.into()),
             reason: Some(reason.into()),
