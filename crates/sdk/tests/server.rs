@@ -33,8 +33,12 @@ mod logging;
 mod modern;
 #[path = "server/pagination.rs"]
 mod pagination;
+#[path = "server/panics.rs"]
+mod panics;
 #[path = "server/ping.rs"]
 mod ping;
+#[path = "server/pressure.rs"]
+mod pressure;
 #[path = "server/progress.rs"]
 mod progress;
 #[path = "server/prompts.rs"]

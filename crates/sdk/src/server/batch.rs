@@ -11,6 +11,8 @@ use super::wire::Wire;
 #[derive(Debug, Default)]
 pub(super) struct Batches {
     last: u64,
+    /// Bytes of all answers that wait for others.
+    bytes: usize,
     open: HashMap<u64, Batch>,
 }
 
@@ -29,6 +31,11 @@ impl Batches {
         self.last
     }
 
+    /// How much waits for requests that are not settled.
+    pub(super) fn bytes(&self) -> usize {
+        self.bytes
+    }
+
     /// A request of the batch goes on for longer.
     pub(super) fn keep_open(&mut self, batch: Option<u64>) {
         if let Some(batch) = batch.and_then(|batch| self.open.get_mut(&batch)) {
@@ -39,8 +46,10 @@ impl Batches {
     /// Adds an answer.
     pub(super) fn add(&mut self, batch: u64, write: impl FnOnce(&mut Vec<u8>)) {
         if let Some(batch) = self.open.get_mut(&batch) {
-            batch.answers.push(if batch.answers.is_empty() { b'[' } else { b',' });
+            let before = batch.answers.len();
+            batch.answers.push(if before == 0 { b'[' } else { b',' });
             write(&mut batch.answers);
+            self.bytes += batch.answers.len() - before;
         }
     }
 
@@ -60,6 +69,7 @@ impl Batches {
         if let Some(mut batch) = self.open.remove(&number)
             && !batch.answers.is_empty()
         {
+            self.bytes -= batch.answers.len();
             wire.write(|out| {
                 out.append(&mut batch.answers);
                 out.push(b']');

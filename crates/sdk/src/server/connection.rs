@@ -5,7 +5,7 @@
 
 use std::collections::HashSet;
 use std::future::Future;
-use std::io;
+use std::io::{self, ErrorKind};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context as TaskContext, Poll};
@@ -42,6 +42,8 @@ pub(super) struct Connection<T> {
     pub(super) peers: PeerCache,
     pub(super) in_flight: InFlight<(Context, Option<u64>)>,
     pub(super) running: FuturesUnordered<Run>,
+    /// Handlers whose request was cancelled and that are not dropped yet.
+    pub(super) withdrawn: usize,
     pub(super) listens: Listens,
     pub(super) batches: Batches,
     complaints: engine::Allowance,
@@ -67,6 +69,7 @@ impl<T: Transport> Connection<T> {
             peers: PeerCache::default(),
             in_flight: InFlight::new(policy.in_flight),
             running: FuturesUnordered::new(),
+            withdrawn: 0,
             listens: Listens::new(policy.listen_streams),
             batches: Batches::default(),
             complaints: engine::Allowance::new(COMPLAINTS_PER_SECOND),
@@ -99,7 +102,9 @@ impl<T: Transport> Connection<T> {
         }
         match ended {
             // A peer that went away without a word has every right to.
-            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+            Err(error) if matches!(error.kind(), ErrorKind::BrokenPipe | ErrorKind::ConnectionReset) => {
+                Ok(())
+            }
             other => Ok(other?),
         }
     }
@@ -107,13 +112,18 @@ impl<T: Transport> Connection<T> {
     fn poll_serve(&mut self, cx: &mut TaskContext<'_>) -> Poll<io::Result<()>> {
         self.wire.register(cx.waker());
         loop {
-            // Both may begin new work, which nobody would wake us for before it was polled once.
-            self.tell_changes();
+            // Both may begin new work, which nobody would wake us for before it was polled once. Changes are
+            // noted once however often they happen, so they can wait for a peer that does not read.
+            if !self.is_held_back() {
+                self.tell_changes();
+            }
             self.poll_alarm(cx);
             let mut moved = self.poll_work(cx);
             moved |= self.poll_read(cx)?;
+            let held_back = self.is_held_back();
             self.poll_write(cx)?;
-            if moved {
+            // What was held back asked nobody to wake us, so it must be looked at again.
+            if moved || (held_back && !self.is_held_back()) {
                 continue;
             }
             let Some(draining) = &mut self.draining else { return Poll::Pending };
@@ -125,8 +135,13 @@ impl<T: Transport> Connection<T> {
         }
     }
 
+    /// Whether the peer has so much of ours to read that it gets no more, and is not read from.
+    fn is_held_back(&self) -> bool {
+        self.transport.unsent() >= self.serving.policy.unsent_bytes
+    }
+
     /// Finished handlers. Says whether there were any.
-    fn poll_work(&mut self, cx: &mut TaskContext<'_>) -> bool {
+    pub(super) fn poll_work(&mut self, cx: &mut TaskContext<'_>) -> bool {
         let mut moved = false;
         while let Poll::Ready(Some((context, outcome))) = Pin::new(&mut self.running).poll_next(cx) {
             self.finish(&context, outcome);
@@ -163,7 +178,7 @@ impl<T: Transport> Connection<T> {
     /// Everything that is there to be read, unless the peer has too much of ours to read itself.
     fn poll_read(&mut self, cx: &mut TaskContext<'_>) -> io::Result<bool> {
         let mut moved = false;
-        while self.draining.is_none() && self.transport.unsent() < self.serving.policy.unsent_bytes {
+        while self.draining.is_none() && !self.is_held_back() {
             let Poll::Ready(incoming) = self.transport.poll_receive(cx) else { break };
             moved = true;
             match incoming? {
@@ -180,8 +195,9 @@ impl<T: Transport> Connection<T> {
     }
 
     fn poll_write(&mut self, cx: &mut TaskContext<'_>) -> io::Result<()> {
-        self.wire.take_output(&mut self.lines);
-        if !self.lines.is_empty() {
+        // What stays in the wire is counted there: it drops chatter and refuses to ask for more.
+        if !self.is_held_back() {
+            self.wire.take_output(&mut self.lines);
             self.transport.send(&mut self.lines);
         }
         match self.transport.poll_flush(cx) {
@@ -223,6 +239,10 @@ impl<T: Transport> Connection<T> {
                 }
                 Ok(Message::Request(request)) if request.method == Method::Initialize.as_str() => {
                     let error = ErrorObject::invalid_request("initialize must not be part of a batch");
+                    self.answer_error(Some(&request.id), &error, Some(batch));
+                }
+                Ok(Message::Request(request)) if self.batches.bytes() >= self.serving.policy.unsent_bytes => {
+                    let error = ErrorObject::new(engine::BUSY, "too much waits for the rest of its batch");
                     self.answer_error(Some(&request.id), &error, Some(batch));
                 }
                 Ok(message) => self.message(message, frame, Some(batch), cx),

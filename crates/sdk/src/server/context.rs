@@ -72,7 +72,9 @@ impl Life {
     }
 
     pub(super) fn finish(&self) {
-        self.finished.store(true, Ordering::Release);
+        if !self.finished.swap(true, Ordering::AcqRel) {
+            self.changed.notify_waiters();
+        }
     }
 
     fn is_over(&self) -> bool {
@@ -152,12 +154,13 @@ impl Context {
         self.inner.life.reason.get().map(String::as_str)
     }
 
-    /// Waits until the client withdraws the request. The handler itself is dropped then; this is for
-    /// work that it handed to others.
+    /// Waits until nobody waits for this handler any more: the client has withdrawn the request (then
+    /// [`is_cancelled`](Self::is_cancelled) says so), it is answered, or the connection is over. The handler
+    /// itself is dropped then; this is for work that it handed to others.
     pub async fn cancelled(&self) {
         loop {
             let changed = self.inner.life.changed.notified();
-            if self.is_cancelled() {
+            if self.inner.life.is_over() {
                 return;
             }
             changed.await;

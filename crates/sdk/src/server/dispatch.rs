@@ -4,14 +4,16 @@
 //! the loop's, in `connection`.
 
 use std::future::Future;
+use std::panic::AssertUnwindSafe;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context as TaskContext, Poll};
 
 use bytes::Bytes;
+use futures_util::FutureExt;
 
 use super::connection::Connection;
-use super::exchange::{Outcome, Run};
+use super::exchange::{Outcome, Run, guarded};
 use super::operation::Reply;
 use super::serving::Arrival;
 use super::{Context, Session};
@@ -69,6 +71,7 @@ impl<T: Transport> Connection<T> {
         cx: &mut TaskContext<'_>,
     ) -> std::result::Result<(), ErrorObject> {
         self.in_flight.check(&exchange.id)?;
+        self.check_room(cx)?;
         if let Some(token) = &exchange.progress_token
             && self
                 .in_flight
@@ -93,7 +96,7 @@ impl<T: Transport> Connection<T> {
             principal: &self.principal,
             wire: &self.wire,
         };
-        let mut run = self.serving.begin(exchange, &arrival)?;
+        let mut run = guarded(|| self.serving.begin(exchange, &arrival))??;
         // Most handlers are done at once; those never enter a table or a queue.
         if let Poll::Ready((context, outcome)) = Pin::new(&mut run).poll(cx) {
             self.conclude(&context, outcome, batch);
@@ -105,12 +108,25 @@ impl<T: Transport> Connection<T> {
         Ok(())
     }
 
+    /// Handlers of cancelled requests count until they are dropped, which is done here if it matters.
+    fn check_room(&mut self, cx: &mut TaskContext<'_>) -> std::result::Result<(), engine::NotAccepted> {
+        let limit = self.serving.policy.in_flight;
+        if self.withdrawn > 0 && self.in_flight.len() + self.withdrawn >= limit {
+            self.poll_work(cx);
+        }
+        if self.in_flight.len() + self.withdrawn >= limit {
+            return Err(engine::NotAccepted::Busy { limit });
+        }
+        Ok(())
+    }
+
     pub(super) fn finish(&mut self, context: &Context, outcome: Outcome) {
         if context.method() == Method::ResourcesUpdated {
             return self.conclude_quietly(outcome);
         }
         // A cancelled request has left the table, and another may have its id by now.
         if matches!(outcome, Outcome::Cancelled) {
+            self.withdrawn = self.withdrawn.saturating_sub(1);
             return;
         }
         let Some((_, batch)) = self.in_flight.close(&context.inner.exchange.id) else { return };
@@ -225,7 +241,10 @@ impl<T: Transport> Connection<T> {
         let (Some(hook), Some(session)) = (hook, &self.session) else { return };
         if session.is_ready() {
             let patience = self.serving.policy.patience;
-            self.hooks.push(hook(Session::new(Arc::clone(&self.wire), Arc::clone(session.peer()), patience)));
+            let session = Session::new(Arc::clone(&self.wire), Arc::clone(session.peer()), patience);
+            if let Ok(work) = guarded(|| hook(session)) {
+                self.hooks.push(Box::pin(AssertUnwindSafe(work).catch_unwind().map(drop)));
+            }
         }
     }
 
@@ -240,6 +259,7 @@ impl<T: Transport> Connection<T> {
         let Some((context, batch)) = self.in_flight.close(&id) else { return };
         tracing::debug!(%id, reason = params.reason.as_deref().unwrap_or(""), "the client cancelled a request");
         context.inner.life.cancel(params.reason);
+        self.withdrawn += 1;
         self.batches.done(batch, &self.wire);
     }
 

@@ -30,6 +30,16 @@ pub(super) enum Outcome {
     Cancelled,
 }
 
+/// Runs code of the server's author. A panic of it is an error like any other, and ends nothing else.
+///
+/// What it panicked with may hold anything; the log has it, the client does not.
+pub(super) fn guarded<T>(work: impl FnOnce() -> T) -> std::result::Result<T, ErrorObject> {
+    catch_unwind(AssertUnwindSafe(work)).map_err(|_| {
+        tracing::error!("a handler panicked");
+        ErrorObject::internal("the handler failed")
+    })
+}
+
 type Again = Box<dyn Fn() -> BoxFuture<OperationResult> + Send>;
 type Answers = BoxFuture<Result<Vec<(String, Value)>>>;
 
@@ -69,14 +79,17 @@ impl Run {
                         return Poll::Ready(Outcome::Error(ErrorObject::internal(error.to_string())));
                     }
                 }
-                self.work = self.again.as_ref().map(|again| again());
+                match self.again.as_ref().map(|again| guarded(again)).transpose() {
+                    Ok(work) => self.work = work,
+                    Err(error) => return Poll::Ready(Outcome::Error(error)),
+                }
             }
             let Some(work) = &mut self.work else { return Poll::Ready(Outcome::Cancelled) };
-            match catch_unwind(AssertUnwindSafe(|| work.as_mut().poll(cx))) {
+            match guarded(|| work.as_mut().poll(cx)) {
                 Ok(Poll::Ready(Ok(reply))) => return Poll::Ready(Outcome::Complete(reply)),
                 Ok(Poll::Ready(Err(error))) => return Poll::Ready(Outcome::Error(error)),
                 Ok(Poll::Pending) => {}
-                Err(_) => return Poll::Ready(self.panicked()),
+                Err(error) => return Poll::Ready(self.panicked(error)),
             }
             if let Some(fault) = lock(&self.context.inner.asks).fault.take() {
                 return Poll::Ready(Outcome::Error(fault));
@@ -86,7 +99,7 @@ impl Run {
                 return Poll::Pending;
             }
             // The handler cannot go on: it runs again when the answers are there.
-            self.work = None;
+            self.let_go();
             if self.again.is_none() {
                 return Poll::Ready(self.ask(wanted));
             }
@@ -99,10 +112,16 @@ impl Run {
         if asks.replay { std::mem::take(&mut asks.wanted) } else { InputRequests::new() }
     }
 
-    /// What it panicked with may hold anything; the log has it, the client does not.
-    fn panicked(&self) -> Outcome {
-        tracing::error!(id = %self.context.inner.exchange.id, method = self.context.method().as_str(), "a handler panicked");
-        Outcome::Error(ErrorObject::internal("the handler failed"))
+    fn panicked(&self, error: ErrorObject) -> Outcome {
+        let (id, method) = (&self.context.inner.exchange.id, self.context.method().as_str());
+        tracing::error!(%id, method, "this was the panic of a call");
+        Outcome::Error(error)
+    }
+
+    /// Drops the handler, which may run code as well.
+    fn let_go(&mut self) {
+        let work = self.work.take();
+        guarded(|| drop(work)).ok();
     }
 
     fn ask(&self, wanted: InputRequests) -> Outcome {
@@ -135,8 +154,16 @@ impl Future for Run {
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut TaskContext<'_>) -> Poll<Self::Output> {
         let outcome = ready!(self.poll_outcome(cx));
+        self.let_go();
         self.context.inner.life.finish();
         Poll::Ready((self.context.clone(), outcome))
+    }
+}
+
+/// However it ends, also with its connection: whoever waits for that must not wait for ever.
+impl Drop for Run {
+    fn drop(&mut self) {
+        self.context.inner.life.finish();
     }
 }
 

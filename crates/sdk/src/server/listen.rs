@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use super::Context;
 use super::connection::Connection;
+use super::exchange::guarded;
 use super::operation::Request;
 use super::wire::{Changes, Wire};
 use crate::engine::Exchange;
@@ -144,8 +145,10 @@ impl<T: Transport> Connection<T> {
             if self.serving.stack.is_some() {
                 // Who was allowed to subscribe may not be allowed to know any more.
                 let principal = self.principal.clone();
-                let run = self.serving.consult(exchange, &self.wire, principal, Request::Updated(uri));
-                self.consult(run);
+                let consult = || self.serving.consult(exchange, &self.wire, principal, Request::Updated(uri));
+                if let Ok(run) = guarded(consult) {
+                    self.consult(run);
+                }
             } else {
                 self.tell_updated(&uri);
             }

@@ -62,11 +62,13 @@ impl Pulse {
         session.filter(|session| session.is_ready())?;
         let now = Instant::now();
         let interval = settings.interval.max(SHORTEST);
-        let due = *self.next.get_or_insert(now + interval);
+        // An interval without end reaches beyond what a clock can show: nothing is ever due.
+        let following = now.checked_add(interval)?;
+        let due = *self.next.get_or_insert(following);
         if now < due {
             return None;
         }
-        self.next = Some(now + interval);
+        self.next = Some(following);
         if self.asking.swap(true, Ordering::Relaxed) {
             return None;
         }

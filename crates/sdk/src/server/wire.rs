@@ -2,6 +2,7 @@
 //!
 //! Handlers write into a buffer that the connection empties; no channel, no task. It holds back requests
 //! until the client has said `initialized`, drops chatter that nobody reads, and settles what it asked.
+//! Nothing is encoded or traced while its lock is held: whoever listens to that may have something to say.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -13,7 +14,7 @@ use contexture_core::json_rpc::{self, RequestId};
 use contexture_core::model::{CancelledParams, ErrorObject, LoggingLevel, Method, Root};
 use futures_util::task::AtomicWaker;
 use serde::Serialize;
-use serde_json::value::RawValue;
+use serde_json::value::{RawValue, to_raw_value};
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
@@ -35,8 +36,10 @@ pub(crate) struct Wire {
 #[derive(Debug)]
 struct State {
     out: Vec<u8>,
-    /// Requests of ours that wait for `initialized`.
-    held: Vec<u8>,
+    /// An empty buffer, for what is encoded next.
+    spare: Vec<u8>,
+    /// Requests of ours that wait for `initialized`, as many as `pending` may hold.
+    held: Vec<(i64, Vec<u8>)>,
     may_request: bool,
     pending: Pending<Answer>,
     chatter: Allowance,
@@ -61,11 +64,36 @@ pub(crate) struct Changes {
     pub(crate) updated: BTreeSet<String>,
 }
 
+impl State {
+    /// Appends a line that came from `spare`, and gives the buffer back.
+    fn send(&mut self, mut line: Vec<u8>) {
+        if self.out.is_empty() {
+            std::mem::swap(&mut self.out, &mut line);
+        } else {
+            self.out.append(&mut line);
+        }
+        self.spare = line;
+    }
+
+    /// How much waits to leave.
+    fn unsent(&self) -> usize {
+        self.out.len() + self.held.iter().map(|(_, line)| line.len()).sum::<usize>()
+    }
+
+    /// Takes back a request that has not left. Says whether there was one: otherwise the client knows it.
+    fn take_back(&mut self, id: i64) -> bool {
+        let before = self.held.len();
+        self.held.retain(|(held, _)| *held != id);
+        self.held.len() < before
+    }
+}
+
 impl Wire {
     pub(crate) fn new(policy: &Policy) -> Arc<Self> {
         Arc::new(Self {
             state: Mutex::new(State {
                 out: Vec::new(),
+                spare: Vec::new(),
                 held: Vec::new(),
                 may_request: false,
                 pending: Pending::new(policy.pending),
@@ -99,9 +127,10 @@ impl Wire {
 
     /// Writes one message as the connection itself, which sends it before it sleeps.
     pub(crate) fn write(&self, message: impl FnOnce(&mut Vec<u8>)) {
-        let mut state = self.lock();
-        message(&mut state.out);
-        state.out.push(b'\n');
+        let mut line = std::mem::take(&mut self.lock().spare);
+        message(&mut line);
+        line.push(b'\n');
+        self.lock().send(line);
     }
 
     /// Progress and log messages: dropped where there are too many of them, or nobody reads.
@@ -111,9 +140,8 @@ impl Wire {
         if state.closed || state.out.len() > self.unsent_limit || !state.chatter.take(now) {
             return;
         }
-        json_rpc::notification_line(method.as_str(), Some(params), &mut state.out);
-        state.out.push(b'\n');
         drop(state);
+        self.write(|out| json_rpc::notification_line(method.as_str(), Some(params), out));
         self.waker.wake();
     }
 
@@ -142,21 +170,30 @@ impl Wire {
         params: Option<&P>,
         patience: Patience,
     ) -> Result<(i64, oneshot::Receiver<Result<Box<RawValue>>>)> {
+        let params =
+            params.map(to_raw_value).transpose().map_err(|error| Error::Misuse(error.to_string()))?;
         let now = self.now();
         let (sender, receiver) = oneshot::channel();
         let mut state = self.lock();
         if state.answerless {
             return Err(Error::Closed("the client has gone".into()));
         }
+        if state.unsent() > self.unsent_limit {
+            return Err(Error::TooMuch("the client does not read what it is asked".into()));
+        }
         let id = state
             .pending
             .open((sender, patience.idle.min(patience.total)), patience, now)
             .map_err(|full| Error::TooMuch(format!("{} requests wait for this client", full.limit)))?;
         let may_send = state.may_request || method == Method::Ping;
-        let State { out, held, .. } = &mut *state;
-        let line = if may_send { out } else { held };
-        json_rpc::request_line(&id.into(), method.as_str(), params, line);
+        let mut line = Vec::new();
+        json_rpc::request_line(&id.into(), method.as_str(), params.as_ref(), &mut line);
         line.push(b'\n');
+        if may_send {
+            state.out.append(&mut line);
+        } else {
+            state.held.push((id, line));
+        }
         drop(state);
         self.waker.wake();
         Ok((id, receiver))
@@ -166,13 +203,15 @@ impl Wire {
     pub(crate) fn may_request(&self) {
         let mut state = self.lock();
         state.may_request = true;
-        let mut held = std::mem::take(&mut state.held);
-        state.out.append(&mut held);
+        for (_, mut line) in std::mem::take(&mut state.held) {
+            state.out.append(&mut line);
+        }
     }
 
     /// An answer of the client.
     pub(crate) fn settle(&self, id: &RequestId, outcome: Result<&str, ErrorObject>) {
-        let Some((answer, _)) = self.lock().pending.settle(id) else {
+        let asked = self.lock().pending.settle(id);
+        let Some((answer, _)) = asked else {
             tracing::debug!(%id, "an answer to nothing that was asked");
             return;
         };
@@ -185,13 +224,16 @@ impl Wire {
 
     /// An answer that makes no sense.
     pub(crate) fn settle_malformed(&self, id: &RequestId, error: &ErrorObject) {
-        if let Some((answer, _)) = self.lock().pending.settle(id) {
+        let asked = self.lock().pending.settle(id);
+        if let Some((answer, _)) = asked {
             answer.send(Err(Error::PeerMisbehaved(error.message.clone()))).ok();
         }
     }
 
     pub(crate) fn next_deadline(&self) -> Option<Instant> {
-        self.lock().pending.next_deadline().map(|deadline| self.began + deadline)
+        let deadline = self.lock().pending.next_deadline()?;
+        // Patience without end reaches beyond what a clock can show.
+        self.began.checked_add(deadline)
     }
 
     /// Gives up on requests whose time is over, and tells the client.
@@ -206,7 +248,11 @@ impl Wire {
         }
     }
 
+    /// Tells the client that nobody waits for its answer, if it was asked at all.
     fn cancel(&self, id: i64, reason: &str) {
+        if self.lock().take_back(id) {
+            return;
+        }
         let params = CancelledParams {
             request_id: Some(id.into()),
             reason: Some(reason.into()),

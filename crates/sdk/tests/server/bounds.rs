@@ -1,6 +1,7 @@
 //! Whatever a client can make grow has an end, and the session outlives it.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use contexture::server::Session;
 use contexture::{Context, Error, Policy, Server, tool};
@@ -128,4 +129,49 @@ async fn messages_are_bounded_in_depth() {
         let after = peer.call("tools/call", json!({ "name": "now" })).await;
         assert_eq!(after["result"]["content"][0]["text"], "now", "{revision}");
     }
+}
+
+/// Something that is alive, and counted.
+struct Counted(Arc<AtomicUsize>);
+
+impl Counted {
+    fn new(alive: &Arc<AtomicUsize>, most: &AtomicUsize) -> Self {
+        most.fetch_max(alive.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
+        Self(Arc::clone(alive))
+    }
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+#[tokio::test]
+async fn calls_that_are_withdrawn_at_once_are_bounded_too() {
+    let (alive, most) = (Arc::<AtomicUsize>::default(), Arc::<AtomicUsize>::default());
+    let seen = Arc::clone(&most);
+    let mut policy = Policy::default();
+    policy.in_flight = 2;
+    let server = Server::new("bounded", "1").policy(policy).tool(tool("wait").handler(move || {
+        let counted = Counted::new(&alive, &most);
+        async move {
+            std::future::pending::<()>().await;
+            drop(counted);
+            "never"
+        }
+    }));
+    let mut peer = Peer::session(server, "2025-11-25", json!({})).await;
+    let mut lines = Vec::new();
+    for id in 1..2_000 {
+        let (params, withdrawn) = (json!({ "name": "wait" }), json!({ "requestId": id }));
+        let call = json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params });
+        let cancel = json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": withdrawn });
+        lines.extend([call.to_string(), cancel.to_string()]);
+    }
+    for line in lines {
+        peer.send_line(&line).await.expect("sent");
+    }
+    peer.settle().await.expect("ready");
+    assert!(seen.load(Ordering::SeqCst) <= 2, "{} at once", seen.load(Ordering::SeqCst));
 }

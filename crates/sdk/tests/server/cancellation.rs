@@ -1,5 +1,8 @@
 //! Cancellation: work stops, nothing is answered, and what comes too late changes nothing.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use contexture::{Args, Context, Policy, Server, tool};
 use serde_json::{Value, json};
 use tokio::sync::{mpsc, oneshot};
@@ -266,4 +269,41 @@ async fn the_operator_can_read_why() {
         assert_eq!(told.len(), 1, "{told:?}");
         assert!(told[0].contains(&format!("id={id}")), "{told:?}");
     }
+}
+
+#[tokio::test]
+async fn who_waits_for_the_end_of_a_call_hears_of_every_end() {
+    let waiting = Arc::<AtomicUsize>::default();
+    let counted = Arc::clone(&waiting);
+    let watch = move |context: Context| {
+        counted.fetch_add(1, Ordering::SeqCst);
+        let counted = Arc::clone(&counted);
+        tokio::spawn(async move {
+            context.cancelled().await;
+            counted.fetch_sub(1, Ordering::SeqCst);
+        });
+    };
+    let again = watch.clone();
+    let server = Server::new("watched", "1")
+        .tool(tool("ends").handler(move |context: Context| {
+            watch(context);
+            async { "done" }
+        }))
+        .tool(tool("stays").handler(move |context: Context| {
+            again(context);
+            std::future::pending::<&str>()
+        }));
+    let (own, other) = contexture::transport::memory(1 << 20);
+    let serving = tokio::spawn(async move { server.serve(other).await });
+    let mut peer = contexture::testing::RawPeer::over(own);
+    peer.initialize("2025-11-25", json!({})).await.expect("a session");
+    for _ in 0..10 {
+        peer.request("tools/call", json!({ "name": "ends" })).await.expect("an answer");
+    }
+    peer.start("tools/call", json!({ "name": "stays" })).await.expect("sent");
+    peer.settle().await.expect("ready");
+    assert_eq!(waiting.load(Ordering::SeqCst), 1, "answered calls are over");
+    serving.abort();
+    tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+    assert_eq!(waiting.load(Ordering::SeqCst), 0, "so are those of a connection that ended");
 }

@@ -288,3 +288,60 @@ async fn layers_see_the_level() {
     peer.ask("logging/setLevel", json!({ "level": "alert" })).await;
     assert_eq!(sees.recv().await, Some(LoggingLevel::Alert));
 }
+
+/// Hands every event of the library to the client, as a server's author would.
+struct Forward(std::sync::Arc<std::sync::Mutex<Option<Context>>>);
+
+impl tracing::Subscriber for Forward {
+    fn enabled(&self, _: &tracing::Metadata<'_>) -> bool {
+        true
+    }
+
+    fn new_span(&self, _: &tracing::span::Attributes<'_>) -> tracing::span::Id {
+        tracing::span::Id::from_u64(1)
+    }
+
+    fn record(&self, _: &tracing::span::Id, _: &tracing::span::Record<'_>) {}
+
+    fn record_follows_from(&self, _: &tracing::span::Id, _: &tracing::span::Id) {}
+
+    fn event(&self, event: &tracing::Event<'_>) {
+        let context = self.0.lock().expect("a context").clone();
+        if let Some(context) = context.filter(|_| event.metadata().target().starts_with("contexture")) {
+            context.log(LoggingLevel::Error, "forwarded");
+        }
+    }
+
+    fn enter(&self, _: &tracing::span::Id) {}
+
+    fn exit(&self, _: &tracing::span::Id) {}
+}
+
+#[test]
+fn what_the_library_traces_can_be_forwarded_to_the_client() {
+    let (sender, receiver) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        let kept = std::sync::Arc::default();
+        let _guard = tracing::subscriber::set_default(Forward(std::sync::Arc::clone(&kept)));
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+        runtime.block_on(async {
+            let keep = tool("keep").handler(move |context: Context| {
+                *kept.lock().expect("a place") = Some(context.clone());
+                std::future::pending::<&str>()
+            });
+            let embed = tool("embed").handler(|| async {
+                let contents = contexture::model::ResourceContents::text("mem://a", "a");
+                vec![contexture::model::Content::resource(contents)]
+            });
+            let server = Server::new("test", "1.0.0").tool(keep).tool(embed);
+            let mut peer = super::support::Peer::session(server, "2025-11-25", json!({})).await;
+            peer.start("tools/call", json!({ "name": "keep" })).await.expect("sent");
+            let answer = peer.call("tools/call", json!({ "name": "embed" })).await;
+            peer.expect("notifications/message").await.expect("forwarded");
+            sender.send(answer).expect("the test waits");
+        });
+    });
+    // A lock that is taken twice would be waited for without end.
+    let answer = receiver.recv_timeout(std::time::Duration::from_secs(10)).expect("an answer");
+    assert_eq!(answer["result"]["content"][0]["type"], "resource", "{answer}");
+}

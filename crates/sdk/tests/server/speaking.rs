@@ -147,3 +147,38 @@ async fn a_handler_may_speak_through_its_session() {
     let mut peer = Spoken::to(server(), super::support::MODERN, json!({})).await;
     assert_eq!(text_of(&peer.call("who", json!({})).await), "no session");
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_question_that_expired_before_initialized_is_never_sent() {
+    let server = asking_for_roots(Duration::from_millis(50));
+    let mut peer = Peer::of(server);
+    let hello = json!({
+        "protocolVersion": "2025-11-25", "capabilities": { "roots": {} },
+        "clientInfo": { "name": "raw", "version": "0" },
+    });
+    peer.request("initialize", hello).await.expect("an answer");
+    let failed = peer.request("tools/call", json!({ "name": "ask" })).await.expect("an answer");
+    assert_eq!(failed["result"]["isError"], true, "{failed}");
+    peer.notify("notifications/initialized", json!({})).await.expect("sent");
+    assert_eq!(peer.settle().await.expect("ready"), Vec::<Value>::new(), "neither asked nor cancelled");
+}
+
+#[tokio::test]
+async fn patience_may_be_without_end() {
+    let server = asking_for_roots(Duration::MAX);
+    let mut peer = Peer::session(server, "2025-11-25", json!({ "roots": {} })).await;
+    let id = peer.start("tools/call", json!({ "name": "ask" })).await.expect("sent");
+    let asked = peer.expect("roots/list").await.expect("asked");
+    peer.answer(&asked, json!({ "roots": [] })).await.expect("sent");
+    let answer = peer.response(&json!(id)).await.expect("an answer");
+    assert_eq!(answer["result"]["content"][0]["text"], "asked", "{answer}");
+}
+
+fn asking_for_roots(patience: Duration) -> Server {
+    let mut policy = Policy::default();
+    policy.patience.idle = patience;
+    policy.patience.total = patience;
+    Server::new("asking", "1").policy(policy).tool(
+        tool("ask").handler(|context: Context| async move { context.roots("r").await.map(|_| "asked") }),
+    )
+}

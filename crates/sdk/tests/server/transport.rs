@@ -119,3 +119,38 @@ fn the_contract_of_a_transport_is_written_down() {
         );
     }
 }
+
+/// A transport whose peer has gone.
+struct Gone(io::ErrorKind);
+
+impl Transport for Gone {
+    fn poll_receive(&mut self, _cx: &mut Context<'_>) -> Poll<io::Result<Incoming>> {
+        Poll::Ready(Err(self.0.into()))
+    }
+
+    fn send(&mut self, lines: &mut Vec<u8>) {
+        lines.clear();
+    }
+
+    fn unsent(&self) -> usize {
+        0
+    }
+
+    fn poll_flush(&mut self, _cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn poll_close(&mut self, _cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+}
+
+#[tokio::test]
+async fn a_peer_may_go_without_a_word() {
+    for kind in [io::ErrorKind::BrokenPipe, io::ErrorKind::ConnectionReset] {
+        let served = contexture::Server::new("left", "1").serve(Gone(kind)).await;
+        assert!(served.is_ok(), "{kind:?} {served:?}");
+    }
+    let served = contexture::Server::new("left", "1").serve(Gone(io::ErrorKind::InvalidData)).await;
+    assert!(served.is_err(), "other faults are told");
+}
