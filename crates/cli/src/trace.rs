@@ -60,7 +60,7 @@ impl Subscriber for Warnings {
         match words.what {
             Some(what) if event.metadata().target() == SKIPPED => {
                 NOISE.get_or_init(|| match words.line {
-                    Some(line) => format!("its first line was {:?}", cut(&safe_line(&line), EXCERPT)),
+                    Some(line) => format!("its first line was \"{}\"", cut(&safe_line(&line), EXCERPT)),
                     None => format!("its first line was no message ({})", safe_line(&what)),
                 });
             }
@@ -107,5 +107,19 @@ impl Visit for Words {
             // Writing to a string does not fail.
             let _ = write!(self.fields, " {}={}", field.name(), safe_line(&format!("{value:?}")));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_line_that_is_no_message_is_remembered_and_harmless() {
+        tracing::subscriber::with_default(Warnings, || {
+            tracing::warn!(target: SKIPPED, what = "not JSON", line = "\u{1b}[31mhello", "skipped");
+            tracing::warn!(target: SKIPPED, what = "not JSON", line = "again", "skipped");
+        });
+        assert_eq!(noise(), Some("its first line was \"\\u{1b}[31mhello\""));
     }
 }
