@@ -177,7 +177,7 @@ impl Connection {
         match wake {
             Wake::Transport(Ok(Incoming::Message(line))) => return self.receive(line),
             Wake::Transport(Ok(Incoming::End)) => return Some(Stop::Ended),
-            Wake::Transport(Ok(_)) => return self.garbage("a line over the limit"),
+            Wake::Transport(Ok(_)) => return self.garbage("a line over the limit", b""),
             // A broken pipe is the other end of an exit; what was said before it still arrives.
             Wake::NotSent(error) if error.kind() == io::ErrorKind::BrokenPipe => self.deaf = true,
             Wake::NotSent(error) => return Some(Stop::Failed(End::Closed(error.to_string()))),

@@ -20,6 +20,9 @@ use crate::model::{CancelledParams, ErrorObject, Method};
 const ERROR_DATA: usize = 64 * 1024;
 const BOM: &[u8] = b"\xEF\xBB\xBF";
 
+/// So much of a line that is no message is worth logging.
+const EXCERPT: usize = 120;
+
 impl Connection {
     pub(super) fn receive(&mut self, mut line: Bytes) -> Option<Stop> {
         if !std::mem::replace(&mut self.begun, true) && line.starts_with(BOM) {
@@ -33,7 +36,7 @@ impl Connection {
                 None
             }
             Ok(Frame::Batch(items)) => self.batch(&items, &line),
-            Err(refusal) => self.refused(refusal),
+            Err(refusal) => self.refused(refusal, &line),
         };
         self.decoder = decoder;
         stop
@@ -42,14 +45,14 @@ impl Connection {
     fn batch(&mut self, items: &[&str], line: &Bytes) -> Option<Stop> {
         let allowed = self.link.session.get().is_some_and(|session| session.rules.has_batches);
         if !allowed || items.is_empty() {
-            return self.garbage("a batch");
+            return self.garbage("a batch", line);
         }
         let mut decoder = Decoder::new(self.hub.config.policy.limits);
         for item in items {
             match decoder.message(item) {
                 Ok(message) => self.message(message, line),
                 Err(refusal) => {
-                    if let stop @ Some(_) = self.refused(refusal) {
+                    if let stop @ Some(_) = self.refused(refusal, line) {
                         return stop;
                     }
                 }
@@ -67,7 +70,7 @@ impl Connection {
     }
 
     /// Not a message. A call that it was meant for fails at once, a question gets its error.
-    fn refused(&mut self, refusal: Refusal) -> Option<Stop> {
+    fn refused(&mut self, refusal: Refusal, received: &[u8]) -> Option<Stop> {
         if let Some(id) = &refusal.id {
             if !refusal.has_method {
                 let error = Error::PeerMisbehaved(format!("a malformed response: {}", refusal.error.message));
@@ -80,16 +83,17 @@ impl Connection {
                 self.send(line);
             }
         }
-        self.garbage(&refusal.error.message)
+        self.garbage(&refusal.error.message, received)
     }
 
-    pub(super) fn garbage(&mut self, what: &str) -> Option<Stop> {
+    pub(super) fn garbage(&mut self, what: &str, received: &[u8]) -> Option<Stop> {
         count(&self.link.counters.garbage);
         self.garbage += 1;
         let limit = self.hub.config.policy.garbage_lines;
         // The first few are worth a line in the log, a flood is not.
         if self.garbage <= 10 {
-            tracing::warn!(what, "skipped a line that is not a message");
+            let line = String::from_utf8_lossy(&received[..received.len().min(EXCERPT)]);
+            tracing::warn!(what, line = &*line, "skipped a line that is not a message");
         }
         if self.garbage <= limit {
             return None;
