@@ -28,7 +28,10 @@ pub struct Watch {
     session: Option<String>,
     /// Requests by sender and id: their method, and the revision that they spoke.
     asked: HashMap<(bool, String), (String, Option<String>)>,
+    /// Messages by the revision whose schema has judged them.
     counts: HashMap<String, usize>,
+    /// Messages of the judged side whose revision is known.
+    attributed: usize,
     /// The revision of the message that is being judged: still there if it was found wrong.
     judging: Option<String>,
 }
@@ -36,12 +39,20 @@ pub struct Watch {
 impl Watch {
     /// Judges what this side sends.
     pub fn new(judged: From) -> Self {
-        Self { judged, session: None, asked: HashMap::new(), counts: HashMap::new(), judging: None }
+        Self {
+            judged,
+            session: None,
+            asked: HashMap::new(),
+            counts: HashMap::new(),
+            attributed: 0,
+            judging: None,
+        }
     }
 
-    /// How many messages were judged.
+    /// How many messages were judged. Those whose schema is missing count too: that is said elsewhere, and is no
+    /// fault of whoever sent them.
     pub fn judged(&self) -> usize {
-        self.counts.values().sum()
+        self.attributed
     }
 
     /// Takes the next message. Panics if it is one of the judged side and not valid.
@@ -52,14 +63,13 @@ impl Watch {
             return;
         }
         let revision = self.revision_of(from, message);
-        if from == self.judged
-            && let Some(revision) = &revision
-            && let Some(judge) = Judge::of(revision)
-        {
+        let Some(revision) = revision.filter(|_| from == self.judged) else { return };
+        self.attributed += 1;
+        if let Some(judge) = Judge::of(&revision) {
             self.judging = Some(revision.clone());
             self.judge(&judge, from, message);
             self.judging = None;
-            *self.counts.entry(revision.clone()).or_default() += 1;
+            *self.counts.entry(revision).or_default() += 1;
         }
     }
 
