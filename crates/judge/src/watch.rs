@@ -166,22 +166,20 @@ impl Watch {
 impl Drop for Watch {
     fn drop(&mut self) {
         if let Some(directory) = std::env::var_os("CONTEXTURE_SCHEMA_COUNTS") {
-            self.record(Path::new(&directory));
+            record(Path::new(&directory), &self.counts, self.judging.as_deref());
         }
     }
 }
 
-impl Watch {
-    /// In one write, because the tests of a process share a file.
-    fn record(&self, directory: &Path) {
-        let mut lines: String = self.counts.iter().map(|(date, count)| format!("{date} {count}\n")).collect();
-        if let Some(revision) = &self.judging {
-            writeln!(lines, "invalid message of {revision}").ok();
-        }
-        let path = directory.join(format!("{}.txt", std::process::id()));
-        if let Ok(mut file) = std::fs::OpenOptions::new().create(true).append(true).open(path) {
-            file.write_all(lines.as_bytes()).ok();
-        }
+/// In one write, because the tests of a process share a file.
+fn record(directory: &Path, counts: &HashMap<String, usize>, invalid: Option<&str>) {
+    let mut lines: String = counts.iter().map(|(date, count)| format!("{date} {count}\n")).collect();
+    if let Some(revision) = invalid {
+        writeln!(lines, "invalid message of {revision}").ok();
+    }
+    let path = directory.join(format!("{}.txt", std::process::id()));
+    if let Ok(mut file) = std::fs::OpenOptions::new().create(true).append(true).open(path) {
+        file.write_all(lines.as_bytes()).ok();
     }
 }
 
@@ -189,6 +187,7 @@ impl Watch {
 mod tests {
     use super::*;
 
+    /// Not through a watch, which would write to the record of the run that this test is a part of.
     fn recorded(name: &str, watches: impl FnOnce(&Path)) -> Vec<String> {
         let directory = std::env::temp_dir().join(format!("contexture-{name}-{}", std::process::id()));
         std::fs::create_dir_all(&directory).expect("a directory");
@@ -201,14 +200,13 @@ mod tests {
 
     #[test]
     fn records_of_many_threads_do_not_mix() {
+        let counts = REVISIONS.iter().map(|date| ((*date).to_owned(), 15)).collect();
         let lines = recorded("counts", |directory| {
             std::thread::scope(|scope| {
                 for _ in 0..8 {
                     scope.spawn(|| {
                         for _ in 0..200 {
-                            let mut watch = Watch::new(From::Server);
-                            watch.counts = REVISIONS.iter().map(|date| ((*date).to_owned(), 15)).collect();
-                            watch.record(directory);
+                            record(directory, &counts, None);
                         }
                     });
                 }
@@ -222,9 +220,7 @@ mod tests {
     #[test]
     fn a_message_that_was_found_wrong_is_on_the_record() {
         let lines = recorded("invalid", |directory| {
-            let mut watch = Watch::new(From::Server);
-            watch.judging = Some("2025-06-18".to_owned());
-            watch.record(directory);
+            record(directory, &HashMap::new(), Some("2025-06-18"));
         });
         assert_eq!(lines, ["invalid message of 2025-06-18"]);
     }
