@@ -28,7 +28,10 @@ pub struct Watch {
     session: Option<String>,
     /// Requests by sender and id: their method, and the revision that they spoke.
     asked: HashMap<(bool, String), (String, Option<String>)>,
+    /// Messages by the revision whose schema has judged them.
     counts: HashMap<String, usize>,
+    /// Messages of the judged side whose revision is known.
+    attributed: usize,
     /// The revision of the message that is being judged: still there if it was found wrong.
     judging: Option<String>,
 }
@@ -36,12 +39,20 @@ pub struct Watch {
 impl Watch {
     /// Judges what this side sends.
     pub fn new(judged: From) -> Self {
-        Self { judged, session: None, asked: HashMap::new(), counts: HashMap::new(), judging: None }
+        Self {
+            judged,
+            session: None,
+            asked: HashMap::new(),
+            counts: HashMap::new(),
+            attributed: 0,
+            judging: None,
+        }
     }
 
-    /// How many messages were judged.
+    /// How many messages were judged. Those whose schema is missing count too: that is said elsewhere, and is no
+    /// fault of whoever sent them.
     pub fn judged(&self) -> usize {
-        self.counts.values().sum()
+        self.attributed
     }
 
     /// Takes the next message. Panics if it is one of the judged side and not valid.
@@ -52,14 +63,13 @@ impl Watch {
             return;
         }
         let revision = self.revision_of(from, message);
-        if from == self.judged
-            && let Some(revision) = &revision
-            && let Some(judge) = Judge::of(revision)
-        {
+        let Some(revision) = revision.filter(|_| from == self.judged) else { return };
+        self.attributed += 1;
+        if let Some(judge) = Judge::of(&revision) {
             self.judging = Some(revision.clone());
             self.judge(&judge, from, message);
             self.judging = None;
-            *self.counts.entry(revision.clone()).or_default() += 1;
+            *self.counts.entry(revision).or_default() += 1;
         }
     }
 
@@ -156,22 +166,20 @@ impl Watch {
 impl Drop for Watch {
     fn drop(&mut self) {
         if let Some(directory) = std::env::var_os("CONTEXTURE_SCHEMA_COUNTS") {
-            self.record(Path::new(&directory));
+            record(Path::new(&directory), &self.counts, self.judging.as_deref());
         }
     }
 }
 
-impl Watch {
-    /// In one write, because the tests of a process share a file.
-    fn record(&self, directory: &Path) {
-        let mut lines: String = self.counts.iter().map(|(date, count)| format!("{date} {count}\n")).collect();
-        if let Some(revision) = &self.judging {
-            writeln!(lines, "invalid message of {revision}").ok();
-        }
-        let path = directory.join(format!("{}.txt", std::process::id()));
-        if let Ok(mut file) = std::fs::OpenOptions::new().create(true).append(true).open(path) {
-            file.write_all(lines.as_bytes()).ok();
-        }
+/// In one write, because the tests of a process share a file.
+fn record(directory: &Path, counts: &HashMap<String, usize>, invalid: Option<&str>) {
+    let mut lines: String = counts.iter().map(|(date, count)| format!("{date} {count}\n")).collect();
+    if let Some(revision) = invalid {
+        writeln!(lines, "invalid message of {revision}").ok();
+    }
+    let path = directory.join(format!("{}.txt", std::process::id()));
+    if let Ok(mut file) = std::fs::OpenOptions::new().create(true).append(true).open(path) {
+        file.write_all(lines.as_bytes()).ok();
     }
 }
 
@@ -179,6 +187,7 @@ impl Watch {
 mod tests {
     use super::*;
 
+    /// Not through a watch, which would write to the record of the run that this test is a part of.
     fn recorded(name: &str, watches: impl FnOnce(&Path)) -> Vec<String> {
         let directory = std::env::temp_dir().join(format!("contexture-{name}-{}", std::process::id()));
         std::fs::create_dir_all(&directory).expect("a directory");
@@ -191,14 +200,13 @@ mod tests {
 
     #[test]
     fn records_of_many_threads_do_not_mix() {
+        let counts = REVISIONS.iter().map(|date| ((*date).to_owned(), 15)).collect();
         let lines = recorded("counts", |directory| {
             std::thread::scope(|scope| {
                 for _ in 0..8 {
                     scope.spawn(|| {
                         for _ in 0..200 {
-                            let mut watch = Watch::new(From::Server);
-                            watch.counts = REVISIONS.iter().map(|date| ((*date).to_owned(), 15)).collect();
-                            watch.record(directory);
+                            record(directory, &counts, None);
                         }
                     });
                 }
@@ -212,9 +220,7 @@ mod tests {
     #[test]
     fn a_message_that_was_found_wrong_is_on_the_record() {
         let lines = recorded("invalid", |directory| {
-            let mut watch = Watch::new(From::Server);
-            watch.judging = Some("2025-06-18".to_owned());
-            watch.record(directory);
+            record(directory, &HashMap::new(), Some("2025-06-18"));
         });
         assert_eq!(lines, ["invalid message of 2025-06-18"]);
     }

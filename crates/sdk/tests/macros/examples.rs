@@ -70,7 +70,7 @@ impl Example {
     /// Closes its input; it has to end by itself.
     fn finish(self) {
         let Self { mut child, input, watch, .. } = self;
-        assert!(watch.judged() > 0 || !contexture_judge::directory().exists());
+        assert!(watch.judged() > 0);
         drop(input);
         assert!(child.wait().expect("it ends").success());
     }
