@@ -32,7 +32,7 @@ pub(crate) async fn run(name: &str, peer: &Peer) -> Outcome {
         "resources/list" => resources_list(peer).await,
         "resources/read text" => read_text(peer).await,
         "resources/read blob" => read_blob(peer).await,
-        "resources/read missing error" => refused(peer.client.read("demo://nothing").await, not_found(peer)),
+        "resources/read missing error" => not_found(peer, "demo://nothing").await,
         "resources/templates/list" => templates_list(peer).await,
         "resources/read template" => read_template(peer).await,
         "resources/subscribe updated" => subscribe(peer).await,
@@ -73,8 +73,12 @@ fn refused<T: std::fmt::Debug>(result: Result<T, Error>, codes: &[i64]) -> Outco
     }
 }
 
-fn not_found(peer: &Peer) -> &'static [i64] {
-    if peer.is_modern() { &[-32602] } else { &[-32602, -32002] }
+/// Expects that there is no such resource. Some legacy servers say so in the words of the modern era.
+async fn not_found(peer: &Peer, uri: &str) -> Outcome {
+    match peer.client.read(uri).await {
+        Err(error @ Error::NotFound) => Ok(error.to_string()),
+        other => refused(other, &[-32602]),
+    }
 }
 
 /// The text of the only block.

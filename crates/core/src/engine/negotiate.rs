@@ -19,7 +19,7 @@ pub enum Step {
     Initialize {
         /// The newest legacy revision that is allowed.
         offer: Revision,
-        /// Start the server anew first: it is gone, or may have been upset by the probe.
+        /// Start the server anew first: it is gone.
         restart: bool,
     },
     /// This revision is spoken.
@@ -198,10 +198,10 @@ impl Negotiation {
             Heard::Gone => Step::Failed(Disagreement::Gone),
             Heard::Silence => Step::Failed(Disagreement::Silence),
             // The late answer to a probe: the server was slow, not old.
-            Heard::Discovered(theirs) if self.probes > 0 => match self.mutual(&theirs, Revision::is_modern) {
-                Some(revision) => Step::Settled(revision),
-                None => Step::Failed(self.no_common(theirs)),
-            },
+            Heard::Discovered(theirs) if self.probes > 0 => {
+                let modern = self.mutual(&theirs, Revision::is_modern);
+                modern.map_or_else(|| Step::Failed(self.no_common(theirs)), Step::Settled)
+            }
             Heard::Garbage | Heard::Discovered(_) => Step::Failed(Disagreement::Garbage),
         }
     }
@@ -317,9 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_way_to_restart_the_same_pipe_is_used() {
-        let (mut negotiation, _) = Negotiation::begin(&Revision::ALL, None, false);
-        assert_eq!(negotiation.hear(Heard::Silence), initialize(false));
+    fn without_a_way_to_restart_the_end_is_the_end() {
         let (mut negotiation, _) = Negotiation::begin(&Revision::ALL, None, false);
         assert_eq!(negotiation.hear(Heard::Gone), Step::Failed(Disagreement::Gone));
     }
@@ -383,13 +381,13 @@ mod tests {
     #[test]
     fn a_late_answer_to_the_probe_counts() {
         let (mut negotiation, _) = Negotiation::begin(&Revision::ALL, None, true);
-        assert_eq!(negotiation.hear(Heard::Silence), initialize(false));
+        negotiation.hear(Heard::Silence);
         let heard = Heard::Discovered(vec!["2026-07-28".into()]);
         assert_eq!(negotiation.hear(heard.clone()), Step::Settled(V2026_07_28));
-        let (mut negotiation, _) = Negotiation::begin(&Revision::LEGACY, None, true);
-        assert_eq!(negotiation.hear(heard), Step::Failed(Disagreement::Garbage), "nobody asked");
-        assert!(Negotiation::begin(&Revision::ALL, Some(V2026_07_28), true).0.probe_is_final());
-        assert!(!Negotiation::begin(&Revision::ALL, None, true).0.probe_is_final());
+        let (mut unasked, _) = Negotiation::begin(&Revision::LEGACY, None, true);
+        assert_eq!(unasked.hear(heard), Step::Failed(Disagreement::Garbage));
+        let is_final = |known| Negotiation::begin(&Revision::ALL, known, true).0.probe_is_final();
+        assert!(is_final(Some(V2026_07_28)) && !is_final(None));
     }
 
     #[test]

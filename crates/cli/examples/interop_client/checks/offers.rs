@@ -7,7 +7,7 @@ use contexture::Error;
 use contexture::model::{Reference, ResourceContents, Role};
 use serde_json::json;
 
-use super::{expect, not_found, refused};
+use super::{expect, not_found};
 use crate::peer::{Change, Peer};
 use crate::{Failure, Outcome};
 
@@ -62,7 +62,7 @@ pub(super) async fn read_template(peer: &Peer) -> Outcome {
     let found =
         matches!(result.contents.as_slice(), [ResourceContents::Text(note)] if note.text == "note beta");
     expect(found, "note beta", &result)?;
-    refused(peer.client.read("demo://notes/omega").await, not_found(peer))
+    not_found(peer, "demo://notes/omega").await
 }
 
 pub(super) async fn subscribe(peer: &Peer) -> Outcome {
