@@ -16,6 +16,7 @@ mod dispatch;
 mod exchange;
 mod extract;
 mod form;
+mod hooks;
 pub mod layers;
 mod listen;
 mod operation;
