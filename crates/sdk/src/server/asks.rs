@@ -5,7 +5,7 @@
 //! by asking, and the handler runs again with the answers. A handler may therefore run several times:
 //! work that must not be repeated belongs into [`Context::once`].
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::future::Future;
 use std::sync::Arc;
 use std::task::Poll;
@@ -35,6 +35,8 @@ pub(super) struct Asks {
     pub(super) replay: bool,
     pub(super) kept: Kept,
     pub(super) wanted: InputRequests,
+    /// Keys of questions that this run of the handler has asked.
+    pub(super) asked: BTreeSet<String>,
     /// An answer of this round that is none: the fault of the request, not of the handler.
     pub(super) fault: Option<ErrorObject>,
 }
@@ -69,6 +71,7 @@ impl Context {
         let schema = serde_json::to_value(&form).map_err(|error| Error::Misuse(error.to_string()))?;
         let mut params = ElicitParams::form(message, form);
         prepare(&mut params, self.peer())?;
+        self.claim(key)?;
         let answer: ElicitResult = self.ask(key, InputRequest::Elicit(params)).await?;
         let answers = accepted(&answer)?.unwrap_or_default();
         let checker = Checker::compile(schema.as_object().unwrap_or(&serde_json::Map::new()))?;
@@ -90,6 +93,7 @@ impl Context {
     ) -> Result<()> {
         let mut params = ElicitParams::url(message, url);
         prepare(&mut params, self.peer())?;
+        self.claim(key)?;
         let answer: ElicitResult = self.ask(key, InputRequest::Elicit(params)).await?;
         accepted(&answer).map(drop)
     }
@@ -100,6 +104,7 @@ impl Context {
     /// [`Error::Unsupported`] if the client has no model to ask; [`Error::Remote`] if it refused.
     pub async fn sample(&self, key: &str, request: CreateMessageParams) -> Result<CreateMessageResult> {
         self.need(needed_for(&request))?;
+        self.claim(key)?;
         self.ask(key, InputRequest::CreateMessage(Box::new(request))).await
     }
 
@@ -109,6 +114,7 @@ impl Context {
     /// [`Error::Unsupported`] if the client has no roots.
     pub async fn roots(&self, key: &str) -> Result<Arc<[Root]>> {
         self.need(Capability::Roots)?;
+        self.claim(key)?;
         let may_cache = self.peer().capabilities.roots.as_ref().is_some_and(|roots| roots.announces());
         if let Some(roots) = self.inner.wire.roots().filter(|_| may_cache) {
             return Ok(roots);
@@ -146,6 +152,15 @@ impl Context {
         need(capability, self.peer())
     }
 
+    /// A key is one question. Where answers are replayed, the second would get the answer to the first; so
+    /// it is refused where they are not, too.
+    fn claim(&self, key: &str) -> Result<()> {
+        if lock(&self.inner.asks).asked.insert(key.to_owned()) {
+            return Ok(());
+        }
+        Err(Error::Misuse(format!("two questions have the key {key:?}")))
+    }
+
     async fn ask<T: DeserializeOwned>(&self, key: &str, mut request: InputRequest) -> Result<T> {
         if !matches!(self.method(), Method::ToolsCall | Method::PromptsGet | Method::ResourcesRead) {
             return Err(Error::Misuse("questions can be asked by tools, prompts and resources only".into()));
@@ -180,9 +195,6 @@ impl Context {
             let mut asks = lock(&self.inner.asks);
             if let Some(answer) = asks.kept.answers.get(key) {
                 return Poll::Ready(Ok(answer.clone()));
-            }
-            if asks.wanted.get(key).is_some_and(|known| *known != request) {
-                return Poll::Ready(Err(Error::Misuse(format!("two questions have the key {key:?}"))));
             }
             asks.wanted.insert(key.to_owned(), request.clone());
             drop(asks);
