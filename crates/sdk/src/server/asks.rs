@@ -44,7 +44,13 @@ pub(super) struct Asks {
 impl Context {
     /// Asks the person to fill in a form: one field for each field of `T`, described by its documentation.
     ///
-    /// `key` names the question within this handler; two questions need two keys. Never ask for secrets.
+    /// **The handler may run again after this.** In the modern era (2026-07-28) the question ends the exchange,
+    /// and the handler is run from its beginning when the answer is there: with two questions it runs three
+    /// times. In older revisions it waits in place. Put work that must happen once, such as a payment, into
+    /// [`once`](Self::once) or behind the last question; `Server::rehearse` makes tests find the rest.
+    ///
+    /// `key` names the question within this handler; two questions need two keys, and a key that is used
+    /// twice in one run is [`Error::Misuse`]. Never ask for secrets.
     ///
     /// # Errors
     /// [`Error::Declined`] and [`Error::Dismissed`] are the person's; [`Error::Unsupported`] is the client's.
@@ -59,6 +65,8 @@ impl Context {
     }
 
     /// Asks the person to fill in a form that is made at run time.
+    ///
+    /// The handler may run again after this, from its beginning: see [`elicit`](Self::elicit).
     ///
     /// # Errors
     /// As [`elicit`](Self::elicit).
@@ -83,6 +91,8 @@ impl Context {
     /// Asks the person to visit a URL, for what must not pass through the client. Returning means that they
     /// agreed, not that they are done.
     ///
+    /// The handler may run again after this, from its beginning: see [`elicit`](Self::elicit).
+    ///
     /// # Errors
     /// As [`elicit`](Self::elicit).
     pub async fn elicit_url(
@@ -100,6 +110,8 @@ impl Context {
 
     /// Asks the model.
     ///
+    /// The handler may run again after this, from its beginning: see [`elicit`](Self::elicit).
+    ///
     /// # Errors
     /// [`Error::Unsupported`] if the client has no model to ask; [`Error::Remote`] if it refused.
     pub async fn sample(&self, key: &str, request: CreateMessageParams) -> Result<CreateMessageResult> {
@@ -109,6 +121,8 @@ impl Context {
     }
 
     /// The directories that the client lets this server work in.
+    ///
+    /// The handler may run again after this, from its beginning: see [`elicit`](Self::elicit).
     ///
     /// # Errors
     /// [`Error::Unsupported`] if the client has no roots.
@@ -129,7 +143,10 @@ impl Context {
     }
 
     /// Does work once for the whole call, however often questions make the handler run again. The result
-    /// travels with the call, sealed.
+    /// travels with the call, sealed, so it must be something that can be serialized.
+    ///
+    /// In the modern era every unanswered question makes the handler run again from its beginning. Whatever
+    /// it does before a question and must not repeat belongs in here.
     pub async fn once<T, F, Fut>(&self, key: &str, work: F) -> T
     where
         T: Serialize + DeserializeOwned,
