@@ -15,6 +15,7 @@ use tower_service::Service;
 
 use super::answers::Bottom;
 use super::built::terminated;
+use super::completeness;
 use super::hooks::Hooks;
 use super::pages::Pager;
 use super::registry::CompletionTarget;
@@ -337,6 +338,7 @@ impl Server {
         if let Some(fault) = self.fault {
             return Err(fault);
         }
+        completeness::check(&self.registry.tables(), |state| self.states.contains_key(&state))?;
         let stack = self
             .layers
             .into_iter()
