@@ -83,7 +83,7 @@ impl Run {
                         return Poll::Ready(Outcome::Error(ErrorObject::internal(error.to_string())));
                     }
                 }
-                match self.again.as_ref().map(|again| guarded(again)).transpose() {
+                match self.again.as_ref().map(guarded).transpose() {
                     Ok(work) => self.work = work,
                     Err(error) => return Poll::Ready(Outcome::Error(error)),
                 }
