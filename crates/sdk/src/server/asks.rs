@@ -5,7 +5,7 @@
 //! by asking, and the handler runs again with the answers. A handler may therefore run several times:
 //! work that must not be repeated belongs into [`Context::once`].
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::future::Future;
 use std::sync::Arc;
 use std::task::Poll;
@@ -35,6 +35,8 @@ pub(super) struct Asks {
     pub(super) replay: bool,
     pub(super) kept: Kept,
     pub(super) wanted: InputRequests,
+    /// Keys of questions that this run of the handler has asked.
+    pub(super) asked: BTreeSet<String>,
     /// An answer of this round that is none: the fault of the request, not of the handler.
     pub(super) fault: Option<ErrorObject>,
 }
@@ -42,7 +44,13 @@ pub(super) struct Asks {
 impl Context {
     /// Asks the person to fill in a form: one field for each field of `T`, described by its documentation.
     ///
-    /// `key` names the question within this handler; two questions need two keys. Never ask for secrets.
+    /// **The handler may run again after this.** In the modern era (2026-07-28) the question ends the exchange,
+    /// and the handler is run from its beginning when the answer is there: with two questions it runs three
+    /// times. In older revisions it waits in place. Put work that must happen once, such as a payment, into
+    /// [`once`](Self::once) or behind the last question; `Server::rehearse` makes tests find the rest.
+    ///
+    /// `key` names the question within this handler; two questions need two keys, and a key that is used
+    /// twice in one run is [`Error::Misuse`]. Never ask for secrets.
     ///
     /// # Errors
     /// [`Error::Declined`] and [`Error::Dismissed`] are the person's; [`Error::Unsupported`] is the client's.
@@ -58,6 +66,8 @@ impl Context {
 
     /// Asks the person to fill in a form that is made at run time.
     ///
+    /// The handler may run again after this, from its beginning: see [`elicit`](Self::elicit).
+    ///
     /// # Errors
     /// As [`elicit`](Self::elicit).
     pub async fn elicit_form(
@@ -69,6 +79,7 @@ impl Context {
         let schema = serde_json::to_value(&form).map_err(|error| Error::Misuse(error.to_string()))?;
         let mut params = ElicitParams::form(message, form);
         prepare(&mut params, self.peer())?;
+        self.claim(key)?;
         let answer: ElicitResult = self.ask(key, InputRequest::Elicit(params)).await?;
         let answers = accepted(&answer)?.unwrap_or_default();
         let checker = Checker::compile(schema.as_object().unwrap_or(&serde_json::Map::new()))?;
@@ -80,6 +91,8 @@ impl Context {
     /// Asks the person to visit a URL, for what must not pass through the client. Returning means that they
     /// agreed, not that they are done.
     ///
+    /// The handler may run again after this, from its beginning: see [`elicit`](Self::elicit).
+    ///
     /// # Errors
     /// As [`elicit`](Self::elicit).
     pub async fn elicit_url(
@@ -90,25 +103,32 @@ impl Context {
     ) -> Result<()> {
         let mut params = ElicitParams::url(message, url);
         prepare(&mut params, self.peer())?;
+        self.claim(key)?;
         let answer: ElicitResult = self.ask(key, InputRequest::Elicit(params)).await?;
         accepted(&answer).map(drop)
     }
 
     /// Asks the model.
     ///
+    /// The handler may run again after this, from its beginning: see [`elicit`](Self::elicit).
+    ///
     /// # Errors
     /// [`Error::Unsupported`] if the client has no model to ask; [`Error::Remote`] if it refused.
     pub async fn sample(&self, key: &str, request: CreateMessageParams) -> Result<CreateMessageResult> {
         self.need(needed_for(&request))?;
+        self.claim(key)?;
         self.ask(key, InputRequest::CreateMessage(Box::new(request))).await
     }
 
     /// The directories that the client lets this server work in.
     ///
+    /// The handler may run again after this, from its beginning: see [`elicit`](Self::elicit).
+    ///
     /// # Errors
     /// [`Error::Unsupported`] if the client has no roots.
     pub async fn roots(&self, key: &str) -> Result<Arc<[Root]>> {
         self.need(Capability::Roots)?;
+        self.claim(key)?;
         let may_cache = self.peer().capabilities.roots.as_ref().is_some_and(|roots| roots.announces());
         if let Some(roots) = self.inner.wire.roots().filter(|_| may_cache) {
             return Ok(roots);
@@ -123,7 +143,10 @@ impl Context {
     }
 
     /// Does work once for the whole call, however often questions make the handler run again. The result
-    /// travels with the call, sealed.
+    /// travels with the call, sealed, so it must be something that can be serialized.
+    ///
+    /// In the modern era every unanswered question makes the handler run again from its beginning. Whatever
+    /// it does before a question and must not repeat belongs in here.
     pub async fn once<T, F, Fut>(&self, key: &str, work: F) -> T
     where
         T: Serialize + DeserializeOwned,
@@ -144,6 +167,15 @@ impl Context {
     /// Fails unless the client can be asked for this.
     pub(super) fn need(&self, capability: Capability) -> Result<()> {
         need(capability, self.peer())
+    }
+
+    /// A key is one question. Where answers are replayed, the second would get the answer to the first; so
+    /// it is refused where they are not, too.
+    fn claim(&self, key: &str) -> Result<()> {
+        if lock(&self.inner.asks).asked.insert(key.to_owned()) {
+            return Ok(());
+        }
+        Err(Error::Misuse(format!("two questions have the key {key:?}")))
     }
 
     async fn ask<T: DeserializeOwned>(&self, key: &str, mut request: InputRequest) -> Result<T> {
@@ -180,9 +212,6 @@ impl Context {
             let mut asks = lock(&self.inner.asks);
             if let Some(answer) = asks.kept.answers.get(key) {
                 return Poll::Ready(Ok(answer.clone()));
-            }
-            if asks.wanted.get(key).is_some_and(|known| *known != request) {
-                return Poll::Ready(Err(Error::Misuse(format!("two questions have the key {key:?}"))));
             }
             asks.wanted.insert(key.to_owned(), request.clone());
             drop(asks);

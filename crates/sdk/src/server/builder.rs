@@ -15,29 +15,20 @@ use tower_service::Service;
 
 use super::answers::Bottom;
 use super::built::terminated;
+use super::completeness;
+use super::hooks::Hooks;
 use super::pages::Pager;
 use super::registry::CompletionTarget;
 use super::seal::Seal;
 use super::serving::{self, Offer, Serving};
 use super::{
-    BoxFuture, BuiltServer, Completer, IntoPrompt, IntoResource, IntoTool, KeepAlive, Operation, Registry,
-    Reply, Session, Stack,
+    BuiltServer, Completer, IntoPrompt, IntoResource, IntoTool, KeepAlive, Operation, Registry, Reply,
+    Session, Stack,
 };
 use crate::model::{ErrorObject, Icon, Implementation, LoggingLevel, LoggingMessageParams};
 use crate::revision::Revision;
 use crate::transport::{StdioTransport, Transport};
 use crate::{Error, Policy, Result};
-
-pub(super) type SessionHook = Arc<dyn Fn(Session) -> BoxFuture<()> + Send + Sync>;
-type Redact = Arc<dyn Fn(LoggingMessageParams) -> Option<LoggingMessageParams> + Send + Sync>;
-
-/// What the author of a server wants to be told or asked.
-#[derive(Clone, Default)]
-pub(super) struct Hooks {
-    pub(super) initialized: Option<SessionHook>,
-    pub(super) roots_changed: Option<SessionHook>,
-    pub(super) redact: Option<Redact>,
-}
 
 /// A group of tools, prompts and resources that share state. `#[handlers]` implements it for an `impl`
 /// block.
@@ -347,6 +338,7 @@ impl Server {
         if let Some(fault) = self.fault {
             return Err(fault);
         }
+        completeness::check(&self.registry.tables(), |state| self.states.contains_key(&state))?;
         let stack = self
             .layers
             .into_iter()

@@ -16,6 +16,7 @@ use tokio::time::Sleep;
 
 use super::batch::Batches;
 use super::exchange::Run;
+use super::hooks::AtWork;
 use super::listen::Listens;
 use super::pulse::Pulse;
 use super::serving::Serving;
@@ -52,7 +53,7 @@ pub(super) struct Connection<T> {
     pulse: Pulse,
     alarm: Option<Pin<Box<Sleep>>>,
     /// Work of hooks, which belongs to no exchange.
-    pub(super) hooks: FuturesUnordered<super::operation::BoxFuture<()>>,
+    pub(super) hooks: AtWork,
     draining: Option<Pin<Box<Sleep>>>,
     lines: Vec<u8>,
 }
@@ -77,7 +78,7 @@ impl<T: Transport> Connection<T> {
             principal,
             pulse: Pulse::new(serving.keep_alive),
             alarm: None,
-            hooks: FuturesUnordered::new(),
+            hooks: AtWork::default(),
             draining: None,
             lines: Vec::new(),
             wire,
@@ -147,10 +148,7 @@ impl<T: Transport> Connection<T> {
             self.finish(&context, outcome);
             moved = true;
         }
-        while let Poll::Ready(Some(())) = Pin::new(&mut self.hooks).poll_next(cx) {
-            moved = true;
-        }
-        moved
+        moved | self.hooks.poll(cx)
     }
 
     fn poll_alarm(&mut self, cx: &mut TaskContext<'_>) {

@@ -22,6 +22,10 @@ use crate::model::{LoggingLevel, LoggingMessageParams, Meta, Method, ProgressPar
 use crate::revision::{Revision, Rules};
 
 /// What a handler knows about the call that it serves, and can do for it.
+///
+/// A handler that asks questions ([`elicit`](Self::elicit), [`sample`](Self::sample), [`roots`](Self::roots))
+/// is run again from its beginning, in the modern era, when the answers are there. What must not happen twice
+/// belongs into [`once`](Self::once).
 #[derive(Clone)]
 pub struct Context {
     pub(super) inner: Arc<Inner>,

@@ -4,16 +4,15 @@
 //! the loop's, in `connection`.
 
 use std::future::Future;
-use std::panic::AssertUnwindSafe;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context as TaskContext, Poll};
 
 use bytes::Bytes;
-use futures_util::FutureExt;
 
 use super::connection::Connection;
 use super::exchange::{Outcome, Run, guarded};
+use super::hooks::{Occasion, SessionHook};
 use super::operation::Reply;
 use super::serving::Arrival;
 use super::{Context, Session};
@@ -224,7 +223,7 @@ impl<T: Transport> Connection<T> {
             Some(Method::Initialized) => self.initialized(),
             Some(Method::RootsListChanged) => {
                 self.wire.forget_roots();
-                self.run_hook(self.serving.hooks.roots_changed.clone());
+                self.run_hook(Occasion::RootsChanged, self.serving.hooks.roots_changed.clone());
             }
             _ => tracing::debug!("a notification that means nothing here"),
         }
@@ -233,18 +232,16 @@ impl<T: Transport> Connection<T> {
     fn initialized(&mut self) {
         if self.session.as_mut().is_some_and(engine::Session::initialized) {
             self.wire.may_request();
-            self.run_hook(self.serving.hooks.initialized.clone());
+            self.run_hook(Occasion::Initialized, self.serving.hooks.initialized.clone());
         }
     }
 
-    fn run_hook(&mut self, hook: Option<super::builder::SessionHook>) {
+    fn run_hook(&mut self, occasion: Occasion, hook: Option<SessionHook>) {
         let (Some(hook), Some(session)) = (hook, &self.session) else { return };
         if session.is_ready() {
             let patience = self.serving.policy.patience;
             let session = Session::new(Arc::clone(&self.wire), Arc::clone(session.peer()), patience);
-            if let Ok(work) = guarded(|| hook(session)) {
-                self.hooks.push(Box::pin(AssertUnwindSafe(work).catch_unwind().map(drop)));
-            }
+            self.hooks.run(occasion, hook, session);
         }
     }
 

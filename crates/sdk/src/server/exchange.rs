@@ -74,7 +74,11 @@ impl Run {
                 let answers = ready!(answers.as_mut().poll(cx));
                 self.answers = None;
                 match answers {
-                    Ok(answers) => lock(&self.context.inner.asks).kept.answers.extend(answers),
+                    Ok(answers) => {
+                        let mut asks = lock(&self.context.inner.asks);
+                        asks.kept.answers.extend(answers);
+                        asks.asked.clear();
+                    }
                     Err(error) => {
                         return Poll::Ready(Outcome::Error(ErrorObject::internal(error.to_string())));
                     }

@@ -3,6 +3,7 @@
 //! A function whose parameters can all be extracted is a handler. Extraction happens before the handler
 //! runs and borrows the message; nothing is extracted from anywhere else.
 
+use std::any::TypeId;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::future::Future;
@@ -61,6 +62,12 @@ pub trait FromCall: Sized {
 
     /// The schema of the arguments, if this takes them.
     fn input_schema() -> Option<JsonObject> {
+        None
+    }
+
+    /// The type of state that the server must have been given, and its name for people. A server that lacks
+    /// it is not built.
+    fn needs() -> Option<(TypeId, &'static str)> {
         None
     }
 }
@@ -160,6 +167,10 @@ impl<T: Send + Sync + 'static> FromCall for State<T> {
             Rejection::Other(ErrorObject::internal("the server is not set up correctly"))
         })
     }
+
+    fn needs() -> Option<(TypeId, &'static str)> {
+        Some((TypeId::of::<T>(), std::any::type_name::<T>()))
+    }
 }
 
 /// A function that serves calls. Implemented for async closures and functions whose parameters are all
@@ -177,6 +188,9 @@ pub trait Handler<Parameters, Output>: Send + Sync + 'static {
 
     /// The schema of the arguments, if it takes any.
     fn input_schema(&self) -> Option<JsonObject>;
+
+    /// What its parameters need of the server.
+    fn needs(&self) -> Vec<(TypeId, &'static str)>;
 }
 
 macro_rules! handler {
@@ -195,6 +209,11 @@ macro_rules! handler {
             fn input_schema(&self) -> Option<JsonObject> {
                 let schemas: Vec<Option<JsonObject>> = vec![$($parameter::input_schema()),*];
                 schemas.into_iter().flatten().next()
+            }
+
+            fn needs(&self) -> Vec<(TypeId, &'static str)> {
+                let needs: Vec<Option<_>> = vec![$($parameter::needs()),*];
+                needs.into_iter().flatten().collect()
             }
         }
     };

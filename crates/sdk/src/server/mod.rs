@@ -2,6 +2,10 @@
 //!
 //! A [`Server`] is put together from tools, prompts and resources, and then served over a transport. What
 //! it can do follows from what was registered; which revision a client speaks is never a handler's concern.
+//!
+//! One thing to know: in the modern era a handler that asks the person, the model or for the roots is **run
+//! again** from its beginning when the answers are there. Work before a question that must not be repeated
+//! belongs into [`Context::once`]; [`Server::rehearse`] lets tests find handlers that cannot be repeated.
 
 mod answers;
 mod asks;
@@ -9,6 +13,7 @@ mod batch;
 mod builder;
 mod built;
 mod bus;
+mod completeness;
 mod completion;
 mod connection;
 mod context;
@@ -16,6 +21,7 @@ mod dispatch;
 mod exchange;
 mod extract;
 mod form;
+mod hooks;
 pub mod layers;
 mod listen;
 mod operation;

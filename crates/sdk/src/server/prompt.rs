@@ -13,6 +13,7 @@ use futures_util::FutureExt;
 use serde_json::Value;
 
 use super::Context;
+use super::completeness::Needs;
 use super::extract::{Arguments, Call, Handler, Rejection};
 use super::operation::{BoxFuture, OperationResult, Reply};
 use super::output::Failure;
@@ -41,6 +42,7 @@ pub struct PromptBuilder {
 pub struct PromptEntry {
     pub(super) definition: Arc<Prompt>,
     begin: Arc<Begin>,
+    pub(super) needs: Needs,
 }
 
 /// Anything that can be registered as a prompt: an entry, or a function that makes one. `#[prompt]` turns a
@@ -165,11 +167,12 @@ impl PromptBuilder {
         if self.prompt.arguments.is_none() {
             self.prompt.arguments = handler.input_schema().map(|schema| arguments_of(&schema));
         }
+        let needs = handler.needs().into();
         let begin = move |call: &Call<'_>| -> std::result::Result<BoxFuture<PromptOutcome>, Rejection> {
             let work = handler.begin(call)?;
             Ok(Box::pin(work.map(IntoPromptResult::into_prompt_result)))
         };
-        PromptEntry { definition: Arc::new(self.prompt), begin: Arc::new(begin) }
+        PromptEntry { definition: Arc::new(self.prompt), begin: Arc::new(begin), needs }
     }
 }
 

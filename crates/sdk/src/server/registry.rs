@@ -35,6 +35,8 @@ pub(super) struct Tables {
     pub(super) templates: Table<ResourceEntry>,
     pub(super) completers: HashMap<(CompletionTarget, String), Arc<dyn Completer>>,
     pub(super) encoded: Encoded,
+    /// Entries are added while serving, so what is not there yet may come.
+    pub(super) grows: bool,
     last: u64,
 }
 
@@ -180,6 +182,7 @@ impl Registry {
     /// Declares lists that have nothing in them yet.
     pub(super) fn offer_all(&self) {
         self.edit(|tables| {
+            tables.grows = true;
             tables.tools.offered = true;
             tables.prompts.offered = true;
             tables.resources.offered = true;

@@ -12,6 +12,7 @@ use contexture_core::uri_template::{Captures, Matcher, TemplateValue, UriTemplat
 use futures_util::FutureExt;
 
 use super::Context;
+use super::completeness::Needs;
 use super::extract::{Arguments, Call, Handler, Rejection};
 use super::operation::{BoxFuture, OperationResult, Reply};
 use super::output::Failure;
@@ -45,6 +46,7 @@ pub struct ResourceBuilder {
 pub struct ResourceEntry {
     pub(super) definition: Definition,
     begin: Arc<Begin>,
+    pub(super) needs: Needs,
 }
 
 #[derive(Debug, Clone)]
@@ -202,6 +204,7 @@ impl ResourceBuilder {
         R: IntoContents + 'static,
         P: 'static,
     {
+        let needs = handler.needs().into();
         let begin = move |call: &Call<'_>,
                           uri: &str,
                           mime_type: Option<&str>|
@@ -216,7 +219,7 @@ impl ResourceBuilder {
         } else {
             Definition::Fixed(Arc::new(self.resource))
         };
-        ResourceEntry { definition, begin: Arc::new(begin) }
+        ResourceEntry { definition, begin: Arc::new(begin), needs }
     }
 }
 

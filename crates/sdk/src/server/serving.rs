@@ -13,8 +13,8 @@ use serde::de::DeserializeOwned;
 use tower_service::Service as _;
 
 use super::asks::Asks;
-use super::builder::Hooks;
 use super::exchange::{Run, binding};
+use super::hooks::Hooks;
 use super::operation::{BoxFuture, Operation, OperationResult, Request, Stack};
 use super::pages::Pager;
 use super::seal::{Kept, Seal};

@@ -11,6 +11,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::Context;
+use super::completeness::Needs;
 use super::extract::{Arguments, Call, Handler, Rejection};
 use super::operation::{BoxFuture, OperationResult, Reply};
 use super::output::{Failure, IntoToolResult, missing_capability};
@@ -53,6 +54,7 @@ pub struct ToolEntry {
     output: Option<Arc<Checker>>,
     /// Why a schema does not compile.
     fault: Option<Arc<str>>,
+    pub(super) needs: Needs,
 }
 
 /// Anything that can be registered as a tool: an entry, or a function that makes one. `#[tool]` turns a
@@ -175,11 +177,12 @@ impl ToolBuilder {
         if !check_output {
             self.tool.output_schema = R::output_schema();
         }
+        let needs = handler.needs().into();
         let begin = move |call: &Call<'_>| -> std::result::Result<BoxFuture<ToolOutcome>, Rejection> {
             let work = handler.begin(call)?;
             Ok(Box::pin(work.map(IntoToolResult::into_tool_result)))
         };
-        self.finish(Arc::new(begin), check_output)
+        self.finish(Arc::new(begin), check_output, needs)
     }
 
     /// A handler that blocks: it runs on a thread where it may.
@@ -196,7 +199,7 @@ impl ToolBuilder {
         })
     }
 
-    fn finish(mut self, begin: Arc<Begin>, check_output: bool) -> ToolEntry {
+    fn finish(mut self, begin: Arc<Begin>, check_output: bool, needs: Needs) -> ToolEntry {
         strip_title(&mut self.tool.input_schema);
         if let Some(schema) = &mut self.tool.output_schema {
             strip_title(schema);
@@ -216,6 +219,7 @@ impl ToolBuilder {
             input: input.map(Arc::new),
             output: output.map(Arc::new),
             fault,
+            needs,
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 use contexture::server::Session;
 use contexture::{Context, Error, Policy, Server, tool};
@@ -174,4 +175,33 @@ async fn calls_that_are_withdrawn_at_once_are_bounded_too() {
     }
     peer.settle().await.expect("ready");
     assert!(seen.load(Ordering::SeqCst) <= 2, "{} at once", seen.load(Ordering::SeqCst));
+}
+
+#[tokio::test]
+async fn hooks_do_not_pile_up() {
+    let (alive, most) = (Arc::<AtomicUsize>::default(), Arc::<AtomicUsize>::default());
+    let (seen, ran) = (Arc::clone(&most), Arc::<AtomicUsize>::default());
+    let go = Arc::new(Notify::new());
+    let (counted, gate) = (Arc::clone(&ran), Arc::clone(&go));
+    let server = server(&go).on_roots_changed(move |_: Session| {
+        counted.fetch_add(1, Ordering::SeqCst);
+        let (counted, gate) = (Counted::new(&alive, &most), Arc::clone(&gate));
+        async move {
+            gate.notified().await;
+            drop(counted);
+        }
+    });
+    let mut peer = Peer::session(server, "2025-11-25", json!({ "roots": { "listChanged": true } })).await;
+    for _ in 0..1_000 {
+        peer.notify("notifications/roots/list_changed", json!({})).await.expect("sent");
+    }
+    peer.settle().await.expect("ready");
+    assert_eq!(ran.load(Ordering::SeqCst), 1, "one at a time");
+    go.notify_one();
+    tokio::time::sleep(Duration::from_millis(20)).await;
+    peer.settle().await.expect("ready");
+    assert_eq!(ran.load(Ordering::SeqCst), 2, "and once more, for all that changed meanwhile");
+    go.notify_one();
+    tokio::time::sleep(Duration::from_millis(20)).await;
+    assert_eq!((ran.load(Ordering::SeqCst), seen.load(Ordering::SeqCst)), (2, 1));
 }

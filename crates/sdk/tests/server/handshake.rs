@@ -47,3 +47,26 @@ async fn before_the_handshake_only_pings_are_served() {
     peer.initialize("2025-06-18", json!({})).await.expect("still possible");
     assert!(peer.request("tools/list", json!({})).await.expect("an answer")["result"]["tools"].is_array());
 }
+
+#[test]
+fn state_that_is_missing_is_found_before_serving() {
+    use contexture::server::State;
+    let server = || {
+        Server::new("stateful", "1").tool(
+            contexture::tool("count").handler(|State(count): State<u32>| async move { count.to_string() }),
+        )
+    };
+    let refused = server().build().expect_err("no state").to_string();
+    assert!(refused.contains("count") && refused.contains("State<u32>"), "{refused}");
+    server().state(0_u32).build().expect("complete");
+}
+
+#[test]
+fn completers_of_nothing_are_found_before_serving() {
+    use contexture::server::Choices;
+    let server = || Server::new("completing", "1").complete_prompt("poem", "style", Choices::new(["sonnet"]));
+    let refused = server().build().expect_err("no such prompt").to_string();
+    assert!(refused.contains("poem") && refused.contains("style"), "{refused}");
+    server().prompt(contexture::prompt("poem").handler(|| async { "a poem" })).build().expect("complete");
+    server().empty_lists().build().expect("it may come later");
+}

@@ -231,6 +231,8 @@ async fn capabilities_follow_from_what_is_registered() {
         ("prompts", |server| server.prompt(prompt("p").handler(|| async { "" }))),
         ("resources", |server| server.resource(resource("demo://r").text(""))),
         ("completions", |server| {
+            // What is completed must be there.
+            let server = server.prompt(prompt("p").handler(|| async { "" }));
             server.complete_prompt("p", "a", |_: contexture::server::Completing| async {
                 Ok(Vec::<String>::new())
             })
@@ -242,8 +244,12 @@ async fn capabilities_follow_from_what_is_registered() {
                 Peer::speaking(build(Server::new("one", "1").without_logging()), revision, json!({})).await;
             let declared: Vec<_> =
                 peer.capabilities().as_object().expect("an object").keys().cloned().collect();
-            let older = *feature == "completions" && revision == "2024-11-05";
-            assert_eq!(declared, if older { vec![] } else { vec![(*feature).to_owned()] }, "{revision}");
+            let expected = match *feature {
+                "completions" if revision == "2024-11-05" => vec!["prompts"],
+                "completions" => vec!["completions", "prompts"],
+                other => vec![other],
+            };
+            assert_eq!(declared, expected, "{revision}");
         }
         let logging = Peer::speaking(Server::new("log", "1"), revision, json!({})).await;
         assert_eq!(logging.capabilities(), &json!({ "logging": {} }));

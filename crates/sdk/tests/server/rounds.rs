@@ -300,3 +300,29 @@ async fn a_rehearsal_repeats_handlers_where_they_could_wait() {
         assert!(peer.heard("elicitation/create").await.is_empty(), "nothing is asked twice");
     }
 }
+
+#[tokio::test]
+async fn a_key_is_one_question_in_every_era() {
+    for (rehearse, revision) in [(false, "2025-11-25"), (true, "2025-11-25"), (false, MODERN)] {
+        let server = Server::new("twice", "1").tool(tool("twice").handler(|ctx: Context| async move {
+            ctx.roots("same").await?;
+            ctx.roots("same").await.map(|_| "never")
+        }));
+        let server = if rehearse { server.rehearse() } else { server };
+        let mut peer = super::support::Peer::speaking(server, revision, json!({ "roots": {} })).await;
+        let mut params = json!({ "name": "twice" });
+        let answer = if revision == MODERN {
+            let asked = peer.call("tools/call", params.clone()).await;
+            params["requestState"] = asked["result"]["requestState"].clone();
+            params["inputResponses"] = json!({ "same": { "roots": [] } });
+            peer.call("tools/call", params).await
+        } else {
+            let id = peer.start("tools/call", params).await.expect("sent");
+            let asked = peer.expect("roots/list").await.expect("asked once");
+            peer.answer(&asked, json!({ "roots": [] })).await.expect("sent");
+            peer.response(&json!(id)).await.expect("an answer")
+        };
+        assert_eq!(answer["result"]["isError"], true, "{revision} {answer}");
+        assert!(answer.to_string().contains("two questions have the key"), "{revision} {answer}");
+    }
+}

@@ -295,9 +295,11 @@ async fn what_fails_inside_a_tool_is_a_result_for_the_model() {
 async fn what_fails_around_a_tool_is_an_error_of_the_protocol() {
     for revision in EVERY {
         let server = server()
-            .tool(tool("stateful").handler(|_: State<Ran>| async { "never" }))
             .tool(tool("own").handler(|| async { Err::<String, _>(ErrorObject::new(-32050, "own code")) }));
         let mut peer = Peer::speaking(server, revision, json!({})).await;
+        // Nobody could see when the server was built that this would lack its state.
+        let stateful = tool("stateful").handler(|_: State<Ran>| async { "never" });
+        peer.registry().add_tool(stateful).expect("added");
         for (name, code) in [("nobody", -32602), ("panic", -32603), ("stateful", -32603), ("own", -32050)] {
             let refused = peer.call("tools/call", json!({ "name": name })).await;
             assert_eq!(refused["error"]["code"], code, "{revision} {name} {refused}");
