@@ -384,10 +384,9 @@ mod tests {
         negotiation.hear(Heard::Silence);
         let heard = Heard::Discovered(vec!["2026-07-28".into()]);
         assert_eq!(negotiation.hear(heard.clone()), Step::Settled(V2026_07_28));
-        let (mut unasked, _) = Negotiation::begin(&Revision::LEGACY, None, true);
-        assert_eq!(unasked.hear(heard), Step::Failed(Disagreement::Garbage));
-        let is_final = |known| Negotiation::begin(&Revision::ALL, known, true).0.probe_is_final();
-        assert!(is_final(Some(V2026_07_28)) && !is_final(None));
+        let unasked = Negotiation::begin(&Revision::LEGACY, None, true).0.hear(heard);
+        assert_eq!(unasked, Step::Failed(Disagreement::Garbage));
+        assert!(Negotiation::begin(&Revision::ALL, Some(V2026_07_28), true).0.probe_is_final());
     }
 
     #[test]

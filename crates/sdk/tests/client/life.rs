@@ -19,7 +19,7 @@ note("start")
 again = open(os.environ["LOG"]).read().count("start ") > 1
 if "slow" in sys.argv: time.sleep(1)
 if "orphan" in sys.argv and os.fork() == 0:
-    signal.signal(signal.SIGTERM, signal.SIG_IGN); note("orphan"); time.sleep(600); os._exit(0)
+    os.close(1); signal.signal(signal.SIGTERM, signal.SIG_IGN); note("orphan"); time.sleep(600); os._exit(0)
 info = {"name": "life", "version": "1"}
 for line in sys.stdin:
     message = json.loads(line)
