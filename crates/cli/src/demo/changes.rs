@@ -5,8 +5,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use contexture::server::Registry;
-use contexture::{Server, State, tool};
+use contexture::{Context, Server, State, tool};
 
 use super::resources::CLOCK_URI;
 
@@ -36,7 +35,8 @@ pub(super) fn register(server: Server) -> Server {
         .tool(tool("touch").description("Changes demo://clock.").destructive(false).handler(touch))
 }
 
-async fn toggle(registry: State<Registry>) -> contexture::Result<&'static str> {
+async fn toggle(ctx: Context) -> contexture::Result<&'static str> {
+    let registry = ctx.registry();
     if registry.remove_tool("extra") {
         return Ok("removed extra");
     }
@@ -45,8 +45,8 @@ async fn toggle(registry: State<Registry>) -> contexture::Result<&'static str> {
     Ok("added extra")
 }
 
-async fn touch(registry: State<Registry>, clock: State<Clock>) -> &'static str {
+async fn touch(ctx: Context, clock: State<Clock>) -> &'static str {
     clock.touched.fetch_add(1, Ordering::Relaxed);
-    registry.resource_updated(CLOCK_URI);
+    ctx.registry().resource_updated(CLOCK_URI);
     "touched"
 }

@@ -10,7 +10,7 @@ mod resources;
 mod tools;
 
 use contexture::Server;
-use contexture::server::{Completing, Registry};
+use contexture::server::Completing;
 
 use changes::Clock;
 
@@ -34,8 +34,7 @@ pub(crate) fn server(options: Options) -> Server {
         Some(entries) => server.page_size(entries),
         None => server,
     };
-    let registry: Registry = server.registry();
-    let server = server.state(registry).state(Clock::default());
+    let server = server.state(Clock::default());
     let server = tools::register(server);
     let server = asks::register(server);
     let server = changes::register(server);

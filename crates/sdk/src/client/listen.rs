@@ -36,7 +36,7 @@ struct Wanted {
 
 impl Client {
     /// Subscribes to changes of a resource; they arrive as
-    /// [`Event::ResourceUpdated`](super::Event::ResourceUpdated).
+    /// [`Event::ResourceUpdated`].
     pub async fn subscribe(&self, uri: impl Into<String>) -> Result<()> {
         let uri = uri.into();
         let live = self.live();

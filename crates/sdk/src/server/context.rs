@@ -16,7 +16,7 @@ use tokio::sync::Notify;
 use super::asks::Asks;
 use super::serving::Serving;
 use super::wire::Wire;
-use super::{Principal, Session};
+use super::{Principal, Registry, Session};
 use crate::engine::{Exchange, Peer};
 use crate::model::{LoggingLevel, LoggingMessageParams, Meta, Method, ProgressParams};
 use crate::revision::{Revision, Rules};
@@ -146,6 +146,11 @@ impl Context {
                 self.inner.serving.policy.patience,
             )
         })
+    }
+
+    /// What the server offers, to change it or to tell that a resource changed.
+    pub fn registry(&self) -> Registry {
+        self.inner.serving.registry.clone()
     }
 
     /// Whether the client has withdrawn the request.
