@@ -39,7 +39,8 @@ pub(crate) async fn run(name: &str, peer: &Peer) -> Outcome {
         "prompts/list" => prompts_list(peer).await,
         "prompts/get" => prompts_get(peer).await,
         "prompts/get missing argument error" => {
-            refused(peer.client.prompt("greeting", json!({})).await, &[-32602])
+            // The typed call would be refused here already: the prompt's arguments are known from the list.
+            refused(peer.client.request("prompts/get", json!({ "name": "greeting" })).await, &[-32602])
         }
         "completion prompt" => {
             completion(peer, prompt_reference(), "style", "f", &["formal", "friendly"]).await
