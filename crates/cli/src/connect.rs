@@ -13,6 +13,7 @@ use contexture::{Client, Error, Policy};
 use crate::demo;
 use crate::exit::Failure;
 use crate::options::Target;
+use crate::tape::taped;
 use crate::terminal::text::safe_line;
 use crate::terminal::{note, person};
 use crate::trace;
@@ -69,7 +70,7 @@ async fn open(target: &Target) -> Result<Client, Failure> {
         None => {
             let (ours, theirs) = memory(line_bytes);
             tokio::spawn(demo::server(demo::Options::default()).serve(theirs));
-            builder.connect(ours).await
+            builder.connect(taped(ours)).await
         }
     };
     let client = client.map_err(|error| Failure::connecting(&error))?;

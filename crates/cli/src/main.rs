@@ -9,6 +9,7 @@ mod exit;
 mod nearest;
 mod options;
 mod story;
+mod tape;
 mod terminal;
 mod trace;
 mod verbs;

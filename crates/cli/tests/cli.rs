@@ -10,6 +10,8 @@ mod story;
 mod strangers;
 #[path = "cli/tap.rs"]
 mod tap;
+#[path = "cli/tape.rs"]
+mod tape;
 #[path = "cli/verbs.rs"]
 mod verbs;
 
@@ -56,9 +58,12 @@ fn command(arguments: &[&str]) -> Command {
     command
 }
 
-/// Runs with these arguments, without a terminal.
+/// Runs with these arguments, without a terminal. What is said inside the process is judged.
 fn run(arguments: &[&str]) -> Run {
-    command(arguments).output().expect("the binary runs").into()
+    let tape = tape::Tape::new();
+    let output = command(arguments).env(tape::VARIABLE, tape.path()).output().expect("the binary runs");
+    tape.judge();
+    output.into()
 }
 
 /// Runs a verb on the demo as a process of its own; what the two say is judged.

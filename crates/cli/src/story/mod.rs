@@ -76,7 +76,7 @@ async fn meet(
         .policy(policy)
         .revisions(revisions)
         .elicitation(elicitation)
-        .connect(Recording::new(ours, Side::Client, transcript))
+        .connect(Recording::new(crate::tape::taped(ours), Side::Client, transcript))
         .await
 }
 
