@@ -2,13 +2,13 @@
 
 use std::collections::VecDeque;
 use std::io;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
 use contexture::transport::{Incoming, Transport};
 use contexture::{Args, Server, tool};
+use contexture_judge::{From, Watch};
 
 /// What is promised for an echo call, in any era.
 const PROMISED: u64 = 25;
@@ -22,7 +22,8 @@ const CALLS: u64 = 1_000;
 /// Messages that are there from the beginning; answers are only counted.
 struct Canned {
     incoming: VecDeque<Bytes>,
-    answers: Arc<AtomicU64>,
+    /// What the server said, in memory that was there before.
+    answers: Arc<Mutex<Vec<u8>>>,
 }
 
 impl Transport for Canned {
@@ -31,9 +32,7 @@ impl Transport for Canned {
     }
 
     fn send(&mut self, lines: &mut Vec<u8>) {
-        let answers = lines.iter().filter(|&&byte| byte == b'\n').count() as u64;
-        self.answers.fetch_add(answers, Ordering::Relaxed);
-        lines.clear();
+        self.answers.lock().expect("one thread").append(lines);
     }
 
     fn unsent(&self) -> usize {
@@ -68,11 +67,23 @@ fn allocations(calls: u64, meta: &str) -> u64 {
         )));
     }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
-    let answers = Arc::new(AtomicU64::new(0));
+    let asked: Vec<Bytes> = incoming.iter().cloned().collect();
+    let answers = Arc::new(Mutex::new(Vec::with_capacity(1024 * asked.len())));
     let canned = Canned { incoming, answers: Arc::clone(&answers) };
     let counted = allocation_counter::measure(|| runtime.block_on(server.serve(canned)).expect("serves"));
-    assert_eq!(answers.load(Ordering::Relaxed), calls + 1, "every request is answered");
+    judge(&asked, &answers.lock().expect("one thread"));
     counted.count_total
+}
+
+/// Every request is answered, and every answer is valid.
+fn judge(asked: &[Bytes], answers: &[u8]) {
+    let mut watch = Watch::new(From::Server);
+    let answers: Vec<&[u8]> = answers.split(|&byte| byte == b'\n').filter(|line| !line.is_empty()).collect();
+    assert_eq!(answers.len(), asked.len(), "every request is answered");
+    for (request, answer) in asked.iter().zip(answers) {
+        watch.message(From::Client, &serde_json::from_slice(request).expect("JSON"));
+        watch.message(From::Server, &serde_json::from_slice(answer).expect("JSON"));
+    }
 }
 
 #[test]

@@ -71,7 +71,7 @@ impl Session {
     /// Metadata for a request: ours, then the caller's.
     pub(super) fn request_meta(&self, level: Option<LoggingLevel>, caller: &Meta) -> Meta {
         let mut meta = self.meta.clone();
-        if let (Some(level), true) = (level, self.rules.revision.is_modern()) {
+        if let (Some(level), true) = (level, !self.rules.has_set_level) {
             meta.set(key::LOG_LEVEL, level);
         }
         for (name, value) in caller.iter() {
