@@ -141,7 +141,10 @@ fn plan(suite: &Suite, wish: &Wish) -> Result<Vec<Turn>, String> {
             }
         }
     }
-    println!("conformance: {} scenarios; not run: {left_out} of authorization, and all extensions", turns.len());
+    println!(
+        "conformance: {} scenarios; not run: {left_out} of authorization, and all extensions",
+        turns.len()
+    );
     turns.retain(|turn| wish.wants(turn));
     Ok(turns)
 }
@@ -190,7 +193,8 @@ fn run_one(suite: &Suite, programs: &Programs, turn: Turn) -> Row {
 fn report(rows: &[Row], time: Duration) {
     println!("\n{:<12}{:>22}{:>22}", "", "server", "client");
     for revision in REVISIONS {
-        let cell = |side| totals(rows.iter().filter(|row| row.turn.revision == *revision && row.turn.side == side));
+        let cell =
+            |side| totals(rows.iter().filter(|row| row.turn.revision == *revision && row.turn.side == side));
         println!("{revision:<12}{:>22}{:>22}", cell(Side::Server), cell(Side::Client));
     }
     let skipped: usize = rows.iter().map(|row| row.verdict.skipped).sum();

@@ -19,9 +19,16 @@ pub struct Programs {
 impl Programs {
     /// Builds both and starts the server, which says where it listens in its first line.
     pub fn start(root: &Path) -> Result<Self, String> {
-        process::run(workspace::cargo().args(["build", "--locked", "-p", "contexture-conformance", "--bins"]))?;
+        process::run(workspace::cargo().args([
+            "build",
+            "--locked",
+            "-p",
+            "contexture-conformance",
+            "--bins",
+        ]))?;
         let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
-        let program = |name: &str| target.join("debug").join(format!("{name}{}", std::env::consts::EXE_SUFFIX));
+        let program =
+            |name: &str| target.join("debug").join(format!("{name}{}", std::env::consts::EXE_SUFFIX));
         let server = Command::new(program("conformance-server"))
             .arg("127.0.0.1:0")
             .stdin(Stdio::null())

@@ -49,7 +49,8 @@ impl Suite {
         if fs::read(&stamp).ok().as_ref() != Some(&lock) {
             fs::create_dir_all(&directory).map_err(|error| format!("target/conformance: {error}"))?;
             for file in PINS {
-                fs::copy(pins.join(file), directory.join(file)).map_err(|error| format!("{file}: {error}"))?;
+                fs::copy(pins.join(file), directory.join(file))
+                    .map_err(|error| format!("{file}: {error}"))?;
             }
             let mut npm = Command::new("npm");
             npm.args(["ci", "--no-audit", "--no-fund", "--loglevel=error"]).current_dir(&directory);
@@ -85,7 +86,8 @@ impl Suite {
             fs::remove_dir_all(&directory).map_err(|error| format!("{}: {error}", directory.display()))?;
         }
         fs::create_dir_all(&directory).map_err(|error| format!("{}: {error}", directory.display()))?;
-        let create = |name: &str| File::create(directory.join(name)).map_err(|error| format!("{name}: {error}"));
+        let create =
+            |name: &str| File::create(directory.join(name)).map_err(|error| format!("{name}: {error}"));
         let what = if turn.side == Side::Server { "--url" } else { "--command" };
         let mut command = self.command();
         command.args([turn.side.name(), what, target, "--scenario", &turn.scenario]);
@@ -161,7 +163,9 @@ fn packaged_node(directory: &Path) -> Result<PathBuf, String> {
     if node.is_file() {
         return Ok(node);
     }
-    Err(format!("the conformance suite needs node {NODE} or later, and npm has none for this machine: install it"))
+    Err(format!(
+        "the conformance suite needs node {NODE} or later, and npm has none for this machine: install it"
+    ))
 }
 
 #[cfg(test)]
@@ -170,7 +174,8 @@ mod tests {
 
     #[test]
     fn scenarios_are_the_indented_entries_of_the_listing() {
-        let listing = "Server scenarios (test against a server):\n  - ping [2025-06-18]\n  - auth/a-b\n\nTotal: 2\n";
+        let listing =
+            "Server scenarios (test against a server):\n  - ping [2025-06-18]\n  - auth/a-b\n\nTotal: 2\n";
         let names: Vec<&str> = listing.lines().filter_map(scenario_of).collect();
         assert_eq!(names, ["ping", "auth/a-b"]);
     }

@@ -94,7 +94,8 @@ async fn schema_preservation(client: &Client) -> contexture::Result<()> {
 
 async fn request_state(client: &Client) -> contexture::Result<()> {
     client.tools().await?;
-    for tool in ["test_mrtr_echo_state", "test_mrtr_no_state", "test_mrtr_unrelated", "test_mrtr_no_result_type"]
+    for tool in
+        ["test_mrtr_echo_state", "test_mrtr_no_state", "test_mrtr_unrelated", "test_mrtr_no_result_type"]
     {
         client.call(tool, json!({})).await?.ok()?;
     }

@@ -29,11 +29,7 @@ pub(super) fn register(server: Server) -> Server {
                 .description("A resource that the caller names.")
                 .handler(|Args(named)| async move { with_resource(named) }),
         )
-        .prompt(
-            prompt("test_prompt_with_image")
-                .description("A picture.")
-                .handler(|| async { with_image() }),
-        )
+        .prompt(prompt("test_prompt_with_image").description("A picture.").handler(|| async { with_image() }))
         .prompt(
             prompt("test_input_required_result_prompt")
                 .description("Asks the person for context first.")

@@ -101,10 +101,18 @@ async fn capabilities(context: Context) -> Result<String, Error> {
     let form = ElicitSchema::new().required("name", StringSchema::new());
     tokio::try_join!(
         async {
-            if has_model { context.sample("model", question("Say something.")).await.map(drop) } else { Ok(()) }
+            if has_model {
+                context.sample("model", question("Say something.")).await.map(drop)
+            } else {
+                Ok(())
+            }
         },
         async {
-            if has_person { context.elicit_form("person", "Your name?", form).await.map(drop) } else { Ok(()) }
+            if has_person {
+                context.elicit_form("person", "Your name?", form).await.map(drop)
+            } else {
+                Ok(())
+            }
         },
         async { if has_roots { context.roots("roots").await.map(drop) } else { Ok(()) } },
     )?;
