@@ -80,7 +80,7 @@ pub fn run_counted(args: &[String], tally: &mut Tally) -> Result<(), String> {
     if turns.is_empty() {
         return Err("no scenario fits what was asked for".to_owned());
     }
-    let programs = Programs::start(&root)?;
+    let programs = Programs::start(&root, turns.iter().any(|turn| turn.side == Side::Server))?;
     let start = Instant::now();
     let rows = run_all(&suite, &programs, turns);
     report(&rows, start.elapsed());

@@ -11,39 +11,40 @@ use std::process::{Child, Command, Stdio};
 /// One server serves every scenario of every revision: it speaks them all at one URL, and what one scenario
 /// leaves behind must not disturb another.
 pub struct Programs {
-    server: Child,
+    server: Option<Child>,
     url: String,
     client: String,
 }
 
 impl Programs {
-    /// Builds both and starts the server, which says where it listens in its first line.
-    pub fn start(root: &Path) -> Result<Self, String> {
-        process::run(workspace::cargo().args([
-            "build",
-            "--locked",
-            "-p",
-            "contexture-conformance",
-            "--bins",
-        ]))?;
+    /// Builds both, and starts the server if it is going to be tested.
+    pub fn start(root: &Path, serve: bool) -> Result<Self, String> {
+        let package = ["build", "--locked", "-p", "contexture-conformance", "--bins"];
+        process::run(workspace::cargo().args(package))?;
         let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
         let program =
             |name: &str| target.join("debug").join(format!("{name}{}", std::env::consts::EXE_SUFFIX));
-        let server = Command::new(program("conformance-server"))
-            .arg("127.0.0.1:0")
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .spawn()
-            .map_err(|error| format!("our server could not be started: {error}"))?;
         let client = program("conformance-client").to_string_lossy().into_owned();
-        let mut programs = Self { server, url: String::new(), client };
+        let mut programs = Self { server: None, url: String::new(), client };
+        if serve {
+            programs.serve(&program("conformance-server"))?;
+        }
+        Ok(programs)
+    }
+
+    /// The server says where it listens in its first line.
+    fn serve(&mut self, program: &Path) -> Result<(), String> {
+        let mut command = Command::new(program);
+        command.arg("127.0.0.1:0").stdin(Stdio::null()).stdout(Stdio::piped());
+        let started = command.spawn().map_err(|error| format!("our server could not be started: {error}"))?;
+        let server = self.server.insert(started);
         let mut line = String::new();
-        if let Some(stdout) = programs.server.stdout.take() {
+        if let Some(stdout) = server.stdout.take() {
             BufReader::new(stdout).read_line(&mut line).map_err(|error| format!("our server: {error}"))?;
         }
-        programs.url = line.trim().to_owned();
-        match programs.url.starts_with("http://") {
-            true => Ok(programs),
+        self.url = line.trim().to_owned();
+        match self.url.starts_with("http://") {
+            true => Ok(()),
             false => Err("our server did not say where it listens".to_owned()),
         }
     }
@@ -59,7 +60,9 @@ impl Programs {
 
 impl Drop for Programs {
     fn drop(&mut self) {
-        // It may have ended by itself; every scenario since has seen that.
-        let _ = self.server.kill().and_then(|()| self.server.wait());
+        if let Some(server) = &mut self.server {
+            // It may have ended by itself; every scenario since has seen that.
+            let _ = server.kill().and_then(|()| server.wait());
+        }
     }
 }
