@@ -44,7 +44,8 @@ async fn play(scenario: &str, context: Value, server: impl Fn() -> Server) {
     let scenario = Scenario::parse(scenario).unwrap();
     for revision in [Revision::NEWEST_LEGACY, Revision::NEWEST_MODERN] {
         let part = Part { scenario, revision, context: context.clone() };
-        let client = connect_with(server(), part.client().unwrap()).await.unwrap();
+        let builder = part.client().unwrap().revisions(&[revision]);
+        let client = connect_with(server(), builder).await.unwrap();
         assert_eq!(client.revision(), revision);
         part.play(&client).await.unwrap();
     }

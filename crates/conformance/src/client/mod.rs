@@ -8,7 +8,7 @@ mod parts;
 
 use std::fmt;
 
-use contexture::client::{Builder, KnownEra};
+use contexture::client::Builder;
 use contexture::revision::Revision;
 use contexture::{Client, Error};
 use serde_json::Value;
@@ -57,12 +57,10 @@ impl Part {
         Ok(Self { scenario, revision, context })
     }
 
-    /// A client for it, in the making: it knows the era, so that the server sees no probe that its scenario
-    /// does not expect.
+    /// A client for it, in the making. It is not told the revision: it has to find out.
     pub fn client(&self) -> contexture::Result<Builder> {
         let builder = Client::builder()
             .name("contexture-conformance", env!("CARGO_PKG_VERSION"))
-            .known_era(KnownEra::new(self.revision))
             .elicitation(answers::elicitation())
             .sampling(answers::sampling());
         Ok(builder.roots(answers::roots()?))

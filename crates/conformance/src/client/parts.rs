@@ -52,8 +52,12 @@ impl Part {
     /// Plays the part with a client that is connected, and closes it.
     ///
     /// # Errors
-    /// When the server does not do its part.
+    /// When the client found another era than the one that the suite speaks, or the server does not do its part.
     pub async fn play(&self, client: &Client) -> contexture::Result<()> {
+        if client.era() != self.revision.era() {
+            let (found, meant) = (client.revision(), self.revision);
+            return Err(Error::Invalid(format!("the client found {found} where the suite speaks {meant}")));
+        }
         let played = match self.scenario {
             Scenario::Listing => listing(client).await,
             Scenario::ToolsCall => tools_call(client).await,
