@@ -7,6 +7,8 @@ use contexture::{Context, Server, tool};
 
 /// Between two signals, so that each has to travel by itself.
 const PAUSE: Duration = Duration::from_millis(50);
+/// When a client that was let go comes back.
+const COME_BACK: Duration = Duration::from_millis(500);
 
 pub(super) fn register(server: Server) -> Server {
     server
@@ -55,7 +57,8 @@ async fn progresses(context: &Context) -> &'static str {
     "Reported progress three times."
 }
 
-async fn hangs_up(_context: &Context) -> &'static str {
+async fn hangs_up(context: &Context) -> &'static str {
+    context.hang_up(COME_BACK);
     tokio::time::sleep(PAUSE).await;
     "Answered after the connection was given up."
 }
