@@ -173,7 +173,7 @@ pub(super) fn check_accept(headers: &HeaderMap, wanted: &[&str]) -> Checked<()> 
         let values = headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok());
         values.flat_map(|value| value.split(',')).any(|range| covers(range, wanted))
     };
-    if wanted.iter().all(|wanted| takes(wanted)) {
+    if wanted.iter().all(takes) {
         return Ok(());
     }
     let why = format!("a client accepts {}", wanted.join(" and "));
