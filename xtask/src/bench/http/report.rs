@@ -18,7 +18,7 @@ pub(super) const FIGURES: [(&str, &str, usize); 8] = [
 ];
 
 /// Above this share of the two cores, somebody else's work is in the figures.
-const QUIET: f64 = 5.0;
+pub(super) const QUIET: f64 = 5.0;
 /// KiB that an idle legacy session of ours can cost.
 const SESSION: f64 = 2.0;
 
