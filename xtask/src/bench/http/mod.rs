@@ -196,8 +196,25 @@ fn profile(bench: &Path, name: &str, key: &str, options: &Options) -> Result<(),
     let entry = Entry { server, setting, rounds: BTreeMap::new() };
     let seconds = options.seconds.to_string();
     let figures = load(bench, &entry, "profiling", &["--seconds", &seconds, "--perf", &file])?;
-    let mut perf = Command::new("perf");
-    perf.args(["report", "--stdio", "--no-children", "--percent-limit", "0.5", "--sort", "dso,symbol", "-i"]);
-    println!("{}\n{name}, {key}: {figures}", capture(perf.arg(&file))?);
+    println!("{name}, {key}: {figures}");
+    for sort in ["dso", "dso,symbol"] {
+        let mut perf = Command::new("perf");
+        perf.args([
+            "report",
+            "--stdio",
+            "--no-children",
+            "--percent-limit",
+            "0.5",
+            "--sort",
+            sort,
+            "-i",
+            &file,
+        ]);
+        println!();
+        for line in capture(&mut perf)?.lines().filter(|line| line.contains('%') && !line.starts_with('#')) {
+            let words: Vec<_> = line.split_whitespace().filter(|word| *word != "-").collect();
+            println!("{}", words.join(" ").chars().take(140).collect::<String>());
+        }
+    }
     Ok(())
 }
