@@ -1,8 +1,8 @@
 //! `cargo xtask conformance`: the official suite on our server and our client, in every revision that it knows.
 //!
 //! Strictly: a warning is a failure, so is a check that was left out, a scenario in which nothing was exercised,
-//! and a client that ends badly. There is no list of expected failures. What is not run is said: authorization, which this library
-//! does not have yet, and extensions.
+//! and a client that ends badly. There is no list of expected failures. What is not run is said: authorization,
+//! which this library does not have yet, and extensions.
 
 mod programs;
 mod suite;
