@@ -169,11 +169,19 @@ impl Post {
 
     /// Notifications and answers: taken, or refused by status.
     pub(super) fn legacy_other(self, message: Message<'_>, version: &Version) -> Response<Body> {
+        if let Message::Notification(Notification { params: Some(params), .. }) = &message
+            && !params.starts_with('{')
+        {
+            return *no_session(StatusCode::BAD_REQUEST, "the member \"params\" must be an object");
+        }
         if let Version::Known(revision) = version
             && revision.is_modern()
         {
-            // Nothing that a modern client could tell is of any consequence: it cancels by going away.
-            return reply::accepted();
+            return match message {
+                // Nothing that a modern client could tell is of any consequence: it cancels by going away.
+                Message::Notification(_) => reply::accepted(),
+                _ => *no_session(StatusCode::BAD_REQUEST, "nothing was asked that this could answer"),
+            };
         }
         if self.stateless {
             return check_version(&self.table.serving.revisions, version)

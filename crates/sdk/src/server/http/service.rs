@@ -8,7 +8,7 @@ use std::task::{Context as TaskContext, Poll};
 use bytes::Bytes;
 use http::header::{
     ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
-    ACCESS_CONTROL_EXPOSE_HEADERS, ACCESS_CONTROL_MAX_AGE, ACCESS_CONTROL_REQUEST_HEADERS, HeaderValue, VARY,
+    ACCESS_CONTROL_EXPOSE_HEADERS, ACCESS_CONTROL_MAX_AGE, ACCESS_CONTROL_REQUEST_HEADERS, CONNECTION, HeaderValue, VARY,
 };
 use http::request::Parts;
 use http::{Method, Request, Response, StatusCode};
@@ -204,12 +204,15 @@ impl HttpServer {
     }
 }
 
+/// What is left of the body is not read, so nothing can follow it on this connection.
 fn unreadable(unread: Unread, limit: usize) -> Response<Body> {
-    match unread {
+    let mut response = match unread {
         Unread::TooLarge => guard::too_large(limit),
         Unread::TooSlow => reply::refused(StatusCode::REQUEST_TIMEOUT, "the body took too long to arrive"),
         Unread::Broken => reply::refused(StatusCode::BAD_REQUEST, "the body is not whole"),
-    }
+    };
+    response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+    response
 }
 
 /// What a page of a configured origin asks before it asks.
