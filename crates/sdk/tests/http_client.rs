@@ -18,6 +18,8 @@ mod redirects;
 mod sessions;
 #[path = "http_client/sse_pair.rs"]
 mod sse_pair;
+#[path = "http_client/stories.rs"]
+mod stories;
 #[path = "http_client/streams.rs"]
 mod streams;
 #[path = "http_client/withdrawal.rs"]
