@@ -8,6 +8,8 @@ use serde_json::json;
 
 use crate::support::{Fixture, MODERN, Seen, pair, said};
 
+type Headers<'a> = &'a [(&'a str, &'a str)];
+
 /// A call that the server answers like this.
 async fn call(
     client: &Client,
@@ -107,7 +109,7 @@ async fn what_is_no_answer_fails_its_call_at_once() {
         let other = client.call("other", ()).start();
         let held = fixture.post("tools/call").await;
         let foreign = held.response_with(said("not for you")).to_string();
-        let cases: [(u16, &[(&str, &str)], &str); 9] = [
+        let cases: [(u16, Headers<'_>, &str); 9] = [
             (200, &[("content-type", "text/html")], "<p>welcome"),
             (200, &[], ""),
             (202, &[], ""),

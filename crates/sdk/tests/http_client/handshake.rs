@@ -177,6 +177,25 @@ async fn the_handshake_may_come_as_a_stream() {
     assert_eq!(fixture.count("DELETE"), 0, "there was no session");
 }
 
+/// Some servers open a stream for whatever they are told, and leave it open.
+#[tokio::test]
+async fn what_is_taken_is_taken_however_long_its_body_is() {
+    let mut fixture = Fixture::start().await;
+    let builder = Client::builder().revisions(&Revision::LEGACY);
+    let mut held = None;
+    let client = connect(&mut fixture, builder, async |it| {
+        it.post("initialize").await.opens(SESSION, handshake("2025-06-18")).await;
+        held = Some(it.post("notifications/initialized").await.stream().await);
+        it.verb("GET").await.refuse(405, "").await;
+    });
+    let client = client.await.expect("connected");
+    let (pinged, ()) = tokio::join!(client.ping(), async {
+        fixture.post("ping").await.result(json!({})).await;
+    });
+    pinged.expect("an answer");
+    held.expect("a stream").0.gone().await;
+}
+
 /// Nothing overtakes the end of the handshake.
 #[tokio::test]
 async fn nothing_is_sent_before_the_handshake_is_acknowledged() {
