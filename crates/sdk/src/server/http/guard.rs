@@ -88,7 +88,7 @@ impl Guard {
         if same && self.permits_host(&host) {
             return Ok(host);
         }
-        refuse(StatusCode::FORBIDDEN, "this host is not served here")
+        refuse(StatusCode::FORBIDDEN, "this host and port are not served; HttpServer::host permits others")
     }
 
     fn permits_host(&self, host: &Authority) -> bool {

@@ -76,7 +76,7 @@ impl Post {
             _ => return Err(Box::new(pong(&request.id))),
         };
         let wire = Wire::new(&self.table.serving.policy, Some(Arc::clone(&session.talk)));
-        let run = self.begin(exchange, request, frame, &wire).map_err(refuse)?;
+        let run = self.run(exchange, request, frame, &wire).map_err(refuse)?;
         Ok(self.in_session(session, wire, Work::One { run, entered: false }))
     }
 
@@ -115,7 +115,7 @@ impl Post {
             _ => return Err(Box::new(pong(&request.id))),
         };
         let wire = Wire::new(&serving.policy, None);
-        let run = self.begin(exchange, request, frame, &wire).map_err(refuse)?;
+        let run = self.run(exchange, request, frame, &wire).map_err(refuse)?;
         Ok(self.alone(run, wire, rules.disconnect_cancels))
     }
 
@@ -169,11 +169,6 @@ impl Post {
 
     /// Notifications and answers: taken, or refused by status.
     pub(super) fn legacy_other(self, message: Message<'_>, version: &Version) -> Response<Body> {
-        if let Message::Notification(Notification { params: Some(params), .. }) = &message
-            && !params.starts_with('{')
-        {
-            return *no_session(StatusCode::BAD_REQUEST, "the member \"params\" must be an object");
-        }
         if let Version::Known(revision) = version
             && revision.is_modern()
         {
@@ -318,7 +313,7 @@ impl Post {
                 _ => return Ok(None),
             }
         };
-        self.begin(exchange, request, frame, wire).map(Some)
+        self.run(exchange, request, frame, wire).map(Some)
     }
 }
 
