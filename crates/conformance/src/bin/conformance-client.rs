@@ -21,8 +21,9 @@ async fn main() -> ExitCode {
     }
 }
 
-async fn play(_url: &str) -> Result<(), Failure> {
+async fn play(url: &str) -> Result<(), Failure> {
     let part = Part::read(|name| std::env::var(name).ok())?;
-    let _client = part.client()?;
+    let client = part.client()?.connect(url).await?;
+    part.play(&client).await?;
     Ok(())
 }
