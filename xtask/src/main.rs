@@ -19,7 +19,8 @@ use std::process::ExitCode;
 const USAGE: &str = "\
 cargo xtask <verb>
 
-  test [--quick]        everything: format, lints, tests, features, docs, tidy, interop
+  test [--quick]        everything: format, lints, tests, features, docs, tidy, interop,
+                        conformance
                         --quick: format, lints, tests, tidy
   tidy [--uncovered]    design invariants, house rules, dependencies, requirement coverage
                         --uncovered: also list every SHOULD and MAY without a test
