@@ -5,7 +5,6 @@
 
 use std::sync::Arc;
 
-use contexture_core::http::header;
 use http::{HeaderMap, Response, StatusCode};
 
 use super::body::Body;
@@ -17,7 +16,7 @@ use super::stream::{Stream, parse_event_id};
 use super::streams::SessionEvents;
 use super::table::{Permit, Table};
 use crate::server::Principal;
-use crate::server::mirrored::single;
+use crate::server::mirrored::{name, single};
 
 type Refused = Box<Response<Body>>;
 
@@ -28,7 +27,7 @@ fn session(table: &Table, headers: &HeaderMap, principal: &Principal) -> Result<
     let version = Version::of(headers)
         .map_err(|error| Box::new(reply::error(StatusCode::BAD_REQUEST, None, false, &error)))?;
     check_version(&table.serving.revisions, &version)?;
-    let Ok(Some(id)) = single(headers, header::SESSION_ID) else {
+    let Ok(Some(id)) = single(headers, &name::SESSION_ID) else {
         return Err(no_session(StatusCode::BAD_REQUEST, "this needs the Mcp-Session-Id of a session"));
     };
     table
@@ -61,7 +60,7 @@ pub(super) async fn get(table: &Arc<Table>, headers: &HeaderMap, principal: &Pri
     let Some(permit) = table.stream() else {
         return reply::busy(StatusCode::SERVICE_UNAVAILABLE, "too many streams are open");
     };
-    match single(headers, header::LAST_EVENT_ID) {
+    match single(headers, &name::LAST_EVENT_ID) {
         Ok(None) => listen(table, session, permit),
         Ok(Some(id)) => resume(table, session, id, permit).await,
         Err(_) => reply::refused(StatusCode::BAD_REQUEST, "one Last-Event-ID, as it was given"),
