@@ -176,12 +176,13 @@ class Peer:
 
 
 @asynccontextmanager
-async def connect(command: list[str], era: str, timeout: float):
-    """A connected `Peer`."""
+async def connect(target: list[str], era: str, timeout: float):
+    """A connected `Peer`; the target is a command line or a URL."""
     peer = Peer()
+    by_url = target[0].startswith("http://")
     peer.pinned = era == "modern"
     async with Client(
-        StdioServerParameters(command=command[0], args=command[1:]),
+        target[0] if by_url else StdioServerParameters(command=target[0], args=target[1:]),
         mode=MODERN if era == "modern" else era,
         read_timeout_seconds=timeout,
         sampling_callback=peer.on_sample,

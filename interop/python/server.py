@@ -1,10 +1,25 @@
-"""The stdio server of the Python peers: picks the program for the SDK that is installed."""
+"""The server of the Python peers: picks the program for the SDK that is installed.
 
+`server.py` serves stdio; `server.py --listen 127.0.0.1:PORT` serves Streamable HTTP at `/mcp` and HTTP+SSE
+at `/sse`, and says where on stderr.
+"""
+
+import argparse
 from importlib.metadata import version
 
-if version("mcp").startswith("1."):
-    from server1 import run
-else:
-    from server2 import run
+import anyio
 
-run()
+if version("mcp").startswith("1."):
+    from server1 import application, main
+else:
+    from server2 import application, main
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--listen", metavar="HOST:PORT")
+address = parser.parse_args().listen
+if address is None:
+    anyio.run(main)
+else:
+    from listen import listen
+
+    anyio.run(listen, application(), address)
