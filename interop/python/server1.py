@@ -56,7 +56,9 @@ class Demo:
     async def progress(self, step: int, total: int, message: str) -> None:
         ctx = self.context
         if ctx.meta is not None and ctx.meta.progressToken is not None:
-            await ctx.session.send_progress_notification(ctx.meta.progressToken, step, total, message)
+            await ctx.session.send_progress_notification(
+                ctx.meta.progressToken, step, total, message, related_request_id=str(ctx.request_id)
+            )
 
     async def log(self, level: str, data: str) -> None:
         if offer.LEVELS.index(level) >= offer.LEVELS.index(self.level):

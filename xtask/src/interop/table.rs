@@ -89,7 +89,6 @@ pub fn passed(columns: &[Column]) -> u64 {
 /// Prints the table, then every reason; returns the number of failures.
 pub fn print(checks: &[&str], columns: &[Column]) -> u64 {
     let width = checks.iter().map(|check| check.len()).max().unwrap_or(0);
-    let letter = |index: usize| char::from(b'A' + u8::try_from(index).unwrap_or(25).min(25));
     println!();
     for (index, column) in columns.iter().enumerate() {
         println!("{} = {}", letter(index), column.name);
@@ -111,17 +110,37 @@ pub fn print(checks: &[&str], columns: &[Column]) -> u64 {
         println!();
     }
     println!();
+    absences(checks, columns).iter().for_each(|line| println!("{line}"));
     for (index, column) in columns.iter().enumerate() {
         for (check, cell) in checks.iter().zip(&column.cells) {
-            match cell {
-                Cell::Ok => {}
-                Cell::Fail(detail) => println!("FAIL {} {check}: {detail}", letter(index)),
-                Cell::Absent(detail) => println!("none {} {check}: {detail}", letter(index)),
+            if let Cell::Fail(detail) = cell {
+                println!("FAIL {} {check}: {detail}", letter(index));
             }
         }
         column.notes.iter().for_each(|note| println!("FAIL {} {note}", letter(index)));
     }
     columns.iter().map(Column::failures).sum()
+}
+
+/// What is not there, and why: a line for each reason, with all the columns that gave it.
+fn absences(checks: &[&str], columns: &[Column]) -> Vec<String> {
+    let mut lines = Vec::new();
+    for (row, check) in checks.iter().enumerate() {
+        let mut reasons: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+        for (index, column) in columns.iter().enumerate() {
+            if let Cell::Absent(why) = &column.cells[row] {
+                reasons.entry(why).or_default().push(letter(index));
+            }
+        }
+        lines.extend(reasons.iter().map(|(why, who)| format!("none {} {check}: {why}", who.join(" "))));
+    }
+    lines
+}
+
+/// A to Z, then AA.
+fn letter(index: usize) -> String {
+    let last = char::from(b'A' + u8::try_from(index % 26).unwrap_or(0));
+    if index < 26 { last.to_string() } else { letter(index / 26 - 1) + &last.to_string() }
 }
 
 #[cfg(test)]
@@ -152,6 +171,18 @@ mod tests {
         let column = read(&line("handshake", "ok", ""));
         assert_eq!(column.cells[2], Cell::Fail("not reported".into()));
         assert_eq!(column.failures(), 2);
+    }
+
+    #[test]
+    fn a_reason_is_given_once_for_all_columns() {
+        let text = line("ping", "absent", "no ping");
+        let columns: Vec<Column> = (0..28).map(|_| read(&text)).collect();
+        let lines = absences(&CHECKS, &columns);
+        assert_eq!(lines.len(), 1);
+        assert!(
+            lines[0].starts_with("none A B C ") && lines[0].ends_with(" Z AA AB ping: no ping"),
+            "{lines:?}"
+        );
     }
 
     #[test]

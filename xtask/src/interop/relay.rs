@@ -1,0 +1,120 @@
+//! A relay between a client and a server: passes every byte on, both ways, and keeps a copy.
+//!
+//! Knows nothing of HTTP and changes nothing, so that neither side can tell: an end of one side's bytes is passed
+//! on as such. What the copies mean is read in `wire.rs`.
+
+use std::io::{self, Read, Write};
+use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+
+/// What was said on one connection.
+#[derive(Clone, Debug, Default)]
+pub struct Heard {
+    /// By the client.
+    pub asked: Vec<u8>,
+    /// By the server.
+    pub answered: Vec<u8>,
+}
+
+/// A port that leads to a server.
+pub struct Relay {
+    /// Where clients connect to.
+    pub address: SocketAddr,
+    connections: Arc<Mutex<Vec<Arc<Mutex<Heard>>>>>,
+    stopped: Arc<AtomicBool>,
+}
+
+impl Relay {
+    /// Opens a port of its own for the server.
+    pub fn to(server: SocketAddr) -> io::Result<Self> {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
+        let relay =
+            Self { address: listener.local_addr()?, connections: Arc::default(), stopped: Arc::default() };
+        let (connections, stopped) = (Arc::clone(&relay.connections), Arc::clone(&relay.stopped));
+        thread::spawn(move || {
+            for client in listener.incoming() {
+                if stopped.load(Ordering::SeqCst) {
+                    return;
+                }
+                let heard = Arc::default();
+                lock(&connections).push(Arc::clone(&heard));
+                // A server that is gone shows as a connection that ends at once.
+                let _ = client.and_then(|client| join(client, server, heard));
+            }
+        });
+        Ok(relay)
+    }
+
+    /// Closes the port and hands out the copies, in the order of the connections.
+    pub fn stop(self) -> Vec<Heard> {
+        self.stopped.store(true, Ordering::SeqCst);
+        // Wakes the thread that waits for connections.
+        let _ = TcpStream::connect(self.address);
+        lock(&self.connections).iter().map(|heard| lock(heard).clone()).collect()
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Connects the two; each direction has a thread.
+fn join(client: TcpStream, server: SocketAddr, heard: Arc<Mutex<Heard>>) -> io::Result<()> {
+    let server = TcpStream::connect(server)?;
+    client.set_nodelay(true)?;
+    server.set_nodelay(true)?;
+    let (to_client, to_server) = (client.try_clone()?, server.try_clone()?);
+    let answers = Arc::clone(&heard);
+    thread::spawn(move || pass(client, to_server, |bytes| lock(&heard).asked.extend_from_slice(bytes)));
+    thread::spawn(move || pass(server, to_client, |bytes| lock(&answers).answered.extend_from_slice(bytes)));
+    Ok(())
+}
+
+/// Passes bytes on until there are no more, then the end itself.
+fn pass(mut from: TcpStream, mut to: TcpStream, note: impl Fn(&[u8])) {
+    let mut buffer = vec![0; 64 * 1024];
+    loop {
+        match from.read(&mut buffer) {
+            Ok(0) => {
+                let _ = to.shutdown(Shutdown::Write);
+                return;
+            }
+            Ok(read) => {
+                note(&buffer[..read]);
+                if to.write_all(&buffer[..read]).is_err() {
+                    break;
+                }
+            }
+            Err(_) => break,
+        }
+    }
+    // One side broke off: so does the other.
+    let _ = from.shutdown(Shutdown::Both);
+    let _ = to.shutdown(Shutdown::Both);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_and_ends_pass_both_ways_and_are_kept() {
+        let server = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port");
+        let relay = Relay::to(server.local_addr().expect("an address")).expect("a relay");
+        let mut client = TcpStream::connect(relay.address).expect("a connection");
+        let (mut accepted, _) = server.accept().expect("the relay's connection");
+        client.write_all(b"ask").expect("written");
+        client.shutdown(Shutdown::Write).expect("half closed");
+        let (mut asked, mut answered) = (String::new(), String::new());
+        accepted.read_to_string(&mut asked).expect("read to the end");
+        accepted.write_all(b"answer").expect("written");
+        drop(accepted);
+        client.read_to_string(&mut answered).expect("read to the end");
+        assert_eq!((asked.as_str(), answered.as_str()), ("ask", "answer"));
+        let heard = relay.stop();
+        assert_eq!(heard.len(), 1);
+        assert_eq!((heard[0].asked.as_slice(), heard[0].answered.as_slice()), (&b"ask"[..], &b"answer"[..]));
+    }
+}
