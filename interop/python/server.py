@@ -1,7 +1,7 @@
 """The server of the Python peers: picks the program for the SDK that is installed.
 
 `server.py` serves stdio; `server.py --listen 127.0.0.1:PORT` serves Streamable HTTP at `/mcp` and HTTP+SSE
-at `/sse`, and says where on stderr.
+at `/sse`, and says where on stderr. With `--stateless` Streamable HTTP has no sessions, and answers with JSON.
 """
 
 import argparse
@@ -16,10 +16,11 @@ else:
 
 parser = argparse.ArgumentParser()
 parser.add_argument("--listen", metavar="HOST:PORT")
-address = parser.parse_args().listen
-if address is None:
+parser.add_argument("--stateless", action="store_true")
+arguments = parser.parse_args()
+if arguments.listen is None:
     anyio.run(main)
 else:
     from listen import listen
 
-    anyio.run(listen, application(), address)
+    anyio.run(listen, application(arguments.stateless), arguments.listen)

@@ -172,11 +172,13 @@ class StreamableHttp:
         await self.sessions.handle_request(scope, receive, send)
 
 
-def application() -> Starlette:
+def application(stateless: bool) -> Starlette:
     """Both transports over HTTP, on one server and its state."""
     server = build()
     loopback = TransportSecuritySettings(allowed_hosts=["127.0.0.1:*"], allowed_origins=["http://127.0.0.1:*"])
-    sessions = StreamableHTTPSessionManager(server, security_settings=loopback)
+    sessions = StreamableHTTPSessionManager(
+        server, json_response=stateless, stateless=stateless, security_settings=loopback
+    )
     sse = SseServerTransport("/messages/", security_settings=loopback)
 
     async def events(request) -> Response:

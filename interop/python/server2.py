@@ -193,6 +193,6 @@ async def main() -> None:
         await server.run(reader, writer, server.create_initialization_options())
 
 
-def application():
+def application(stateless: bool):
     """Streamable HTTP at `/mcp`, as the SDK makes it."""
-    return build().streamable_http_app()
+    return build().streamable_http_app(json_response=stateless, stateless_http=stateless)

@@ -1,5 +1,6 @@
 // The server on the TypeScript SDK: `node server.mjs` serves stdio, `node server.mjs --listen 127.0.0.1:PORT`
-// serves Streamable HTTP at `/mcp` and the deprecated HTTP+SSE at `/sse`, and says where on stderr.
+// serves Streamable HTTP at `/mcp` and the deprecated HTTP+SSE at `/sse`, and says where on stderr. With
+// `--stateless` Streamable HTTP has no sessions, and answers with JSON.
 
 import { randomUUID } from 'node:crypto';
 import { parseArgs } from 'node:util';
@@ -39,6 +40,16 @@ function streamable(app) {
   });
 }
 
+/** Streamable HTTP without sessions: a transport and a server for each request. */
+function stateless(app) {
+  app.post('/mcp', async (request, response) => {
+    const transport = new StreamableHTTPServerTransport({ sessionIdGenerator: undefined, enableJsonResponse: true });
+    await makeServer().connect(transport);
+    await transport.handleRequest(request, response, request.body);
+  });
+  app.all('/mcp', (_request, response) => refuse(response, 405, 'only POST'));
+}
+
 /** HTTP+SSE: the stream names the URL that messages are posted to. */
 function eventsAndMessages(app) {
   const sessions = new Map();
@@ -58,19 +69,19 @@ function eventsAndMessages(app) {
   });
 }
 
-function listen(address) {
+function listen(address, mcp) {
   const [host, port] = address.split(':');
   const app = createMcpExpressApp({ host });
-  streamable(app);
+  mcp(app);
   eventsAndMessages(app);
   const listener = app.listen(Number(port), host, () => {
     console.error(`listening on http://${host}:${listener.address().port}/mcp`);
   });
 }
 
-const { values } = parseArgs({ options: { listen: { type: 'string' } } });
+const { values } = parseArgs({ options: { listen: { type: 'string' }, stateless: { type: 'boolean' } } });
 if (values.listen === undefined) {
   await makeServer().connect(new StdioServerTransport());
 } else {
-  listen(values.listen);
+  listen(values.listen, values.stateless ? stateless : streamable);
 }

@@ -32,20 +32,23 @@ const ALL: &[&str] = &["legacy", "modern", "auto"];
 pub enum Over {
     /// The client starts the server.
     Stdio,
-    /// Streamable HTTP.
+    /// Streamable HTTP, with sessions in the legacy era.
     Http,
+    /// The same without sessions and without streams: how many servers are deployed.
+    HttpStateless,
     /// The transport of 2024-11-05.
     HttpSse,
 }
 
 impl Over {
-    const EVERY: [Self; 3] = [Self::Stdio, Self::Http, Self::HttpSse];
+    const EVERY: [Self; 4] = [Self::Stdio, Self::Http, Self::HttpStateless, Self::HttpSse];
 
     /// As it is written in the names of columns, and after `--over`.
     fn name(self) -> &'static str {
         match self {
             Self::Stdio => "stdio",
             Self::Http => "http",
+            Self::HttpStateless => "http-stateless",
             Self::HttpSse => "http+sse",
         }
     }
@@ -54,7 +57,7 @@ impl Over {
     fn path(self) -> &'static str {
         match self {
             Self::Stdio => "",
-            Self::Http => "/mcp",
+            Self::Http | Self::HttpStateless => "/mcp",
             Self::HttpSse => "/sse",
         }
     }
@@ -81,7 +84,7 @@ const PEERS: [Peer; 4] = [
         client: &["interop/python/.venv-2/bin/python", "interop/python/client.py"],
         server_eras: ALL,
         server: &["interop/python/.venv-2/bin/python", "interop/python/server.py"],
-        over: &[Over::Stdio, Over::Http],
+        over: &[Over::Stdio, Over::Http, Over::HttpStateless],
     },
     Peer {
         name: "python-1.30.0",
@@ -105,7 +108,7 @@ const PEERS: [Peer; 4] = [
         client: &["interop/rmcp/target/debug/rmcp-client"],
         server_eras: ALL,
         server: &["interop/rmcp/target/debug/rmcp-server"],
-        over: &[Over::Stdio, Over::Http],
+        over: &[Over::Stdio, Over::Http, Over::HttpStateless],
     },
 ];
 
@@ -163,7 +166,8 @@ struct Chosen {
     themselves: bool,
 }
 
-const USAGE: &str = "usage: cargo xtask interop [--only PEER] [--over stdio|http|http+sse] [--themselves]";
+const USAGE: &str = "usage: cargo xtask interop [--only PEER] [--over TRANSPORT] [--themselves]; \
+                     TRANSPORT is stdio, http, http-stateless or http+sse";
 
 impl Chosen {
     fn parse(args: &[String]) -> Result<Self, String> {
@@ -215,6 +219,14 @@ impl Chosen {
     fn runs(&self, ours: &Ours) -> Vec<Run> {
         let mut runs = Vec::new();
         for (peer, over) in self.pairs() {
+            if over == Over::HttpStateless {
+                // What a server lacks is of interest to our client only; the modern era has no sessions anyway.
+                let name = format!("ours → {} server, {}", peer.name, how("legacy", over));
+                let client = with_era(vec![ours.client.clone(), "--stateless".to_owned()], "legacy");
+                let server = owned(peer.server).into_iter().chain(["--stateless".to_owned()]).collect();
+                runs.push(Run { name, over, client, server });
+                continue;
+            }
             for era in peer.client_eras {
                 let name = format!("{} client → ours, {}", peer.name, how(era, over));
                 let client = with_era(owned(peer.client), era);
@@ -231,7 +243,7 @@ impl Chosen {
 
     fn runs_of_their_own(&self) -> Vec<Run> {
         let mut runs = Vec::new();
-        for (peer, over) in self.pairs() {
+        for (peer, over) in self.pairs().filter(|(_, over)| *over != Over::HttpStateless) {
             for era in peer.client_eras {
                 let name = format!("{} by itself, {}", peer.name, how(era, over));
                 let client = with_era(owned(peer.client), era);

@@ -85,7 +85,7 @@ impl Run {
         let files = Files::of(logs, &self.name);
         let (ended, observed) = match self.over {
             Over::Stdio => (self.client(root, &self.server, &files), String::new()),
-            Over::Http | Over::HttpSse => match self.over_http(root, &files) {
+            Over::Http | Over::HttpStateless | Over::HttpSse => match self.over_http(root, &files) {
                 Ok((ended, observed)) => (ended, observed),
                 Err(what) => (Err(what), String::new()),
             },

@@ -1,7 +1,7 @@
 //! The server on rmcp: its `ServerHandler`, both eras, on one pipe or one URL.
 //!
 //! `rmcp-server` serves stdio; `rmcp-server --listen 127.0.0.1:PORT` serves Streamable HTTP at `/mcp`, with
-//! sessions in the legacy era, and says where on stderr.
+//! sessions in the legacy era, and says where on stderr. With `--stateless` it has none, and answers with JSON.
 //!
 //! Uses the handler trait rather than the tool macros: these have no word for resources,
 //! subscriptions or asks in both eras. What the tools do is in `tools.rs`, what they look
@@ -223,12 +223,14 @@ impl ServerHandler for Demo {
 
 /// Serves HTTP until it is killed. rmcp makes a handler for each session and for each modern request: all
 /// share one state.
-async fn listen(address: &str) -> Result<(), Box<dyn std::error::Error>> {
+async fn listen(address: &str, stateless: bool) -> Result<(), Box<dyn std::error::Error>> {
     let demo = Arc::new(Demo::new());
     let service: StreamableHttpService<Arc<Demo>, LocalSessionManager> = StreamableHttpService::new(
         move || Ok(Arc::clone(&demo)),
         Arc::default(),
-        StreamableHttpServerConfig::default(),
+        StreamableHttpServerConfig::default()
+            .with_legacy_session_mode(!stateless)
+            .with_json_response(stateless),
     );
     let listener = tokio::net::TcpListener::bind(address).await?;
     eprintln!("listening on http://{}/mcp", listener.local_addr()?);
@@ -244,7 +246,8 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
             server.waiting().await?;
             Ok(())
         }
-        ["--listen", address] => listen(address).await,
-        _ => Err("usage: rmcp-server [--listen 127.0.0.1:PORT]".into()),
+        ["--listen", address] => listen(address, false).await,
+        ["--stateless", "--listen", address] => listen(address, true).await,
+        _ => Err("usage: rmcp-server [[--stateless] --listen 127.0.0.1:PORT]".into()),
     }
 }
