@@ -185,6 +185,8 @@ impl<T: Transport> Connection<T> {
                     self.complain(ErrorObject::parse_error(format!("a message is limited to {limit} bytes")));
                 }
                 Incoming::End => self.drain(),
+                // Requests of ours expire by themselves.
+                Incoming::Failed { .. } => {}
             }
             self.wire.take_output(&mut self.lines);
             self.transport.send(&mut self.lines);
