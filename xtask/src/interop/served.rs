@@ -37,7 +37,8 @@ impl Served {
             Ok(address) => Ok(Self { child, address }),
             Err(_) => {
                 let _ = child.kill().and_then(|()| child.wait());
-                Err(format!("the server did not say `listening on URL`; see {}", stderr.display()))
+                let log = stderr.file_name().unwrap_or_default().display();
+                Err(format!("the server did not say `listening on URL`; see target/interop/{log}"))
             }
         }
     }

@@ -111,14 +111,7 @@ pub fn print(checks: &[&str], columns: &[Column]) -> u64 {
     }
     println!();
     absences(checks, columns).iter().for_each(|line| println!("{line}"));
-    for (index, column) in columns.iter().enumerate() {
-        for (check, cell) in checks.iter().zip(&column.cells) {
-            if let Cell::Fail(detail) = cell {
-                println!("FAIL {} {check}: {detail}", letter(index));
-            }
-        }
-        column.notes.iter().for_each(|note| println!("FAIL {} {note}", letter(index)));
-    }
+    failures(checks, columns).iter().for_each(|line| println!("{line}"));
     columns.iter().map(Column::failures).sum()
 }
 
@@ -133,6 +126,25 @@ fn absences(checks: &[&str], columns: &[Column]) -> Vec<String> {
             }
         }
         lines.extend(reasons.iter().map(|(why, who)| format!("none {} {check}: {why}", who.join(" "))));
+    }
+    lines
+}
+
+/// What failed, and why: a line for each check, unless a whole column failed for one reason.
+fn failures(checks: &[&str], columns: &[Column]) -> Vec<String> {
+    let mut lines = Vec::new();
+    for (index, column) in columns.iter().enumerate() {
+        let failed = checks.iter().zip(&column.cells).filter_map(|(check, cell)| match cell {
+            Cell::Fail(detail) => Some((*check, detail)),
+            _ => None,
+        });
+        let mut reasons: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+        failed.for_each(|(check, why)| reasons.entry(why).or_default().push(check));
+        for (why, which) in reasons {
+            let which = if which.len() > 5 { format!("{} checks", which.len()) } else { which.join(", ") };
+            lines.push(format!("FAIL {} {which}: {why}", letter(index)));
+        }
+        lines.extend(column.notes.iter().map(|note| format!("FAIL {} {note}", letter(index))));
     }
     lines
 }
@@ -182,6 +194,17 @@ mod tests {
         assert!(
             lines[0].starts_with("none A B C ") && lines[0].ends_with(" Z AA AB ping: no ping"),
             "{lines:?}"
+        );
+    }
+
+    #[test]
+    fn a_column_that_failed_as_a_whole_is_one_line() {
+        let many = ["a", "b", "c", "d", "e", "f"];
+        let column = Column::read("peer".into(), &many, "");
+        assert_eq!(failures(&many, &[column]), ["FAIL A 6 checks: not reported"]);
+        assert_eq!(
+            failures(&CHECKS, &[read(&line("ping", "ok", ""))]),
+            ["FAIL A handshake, close: not reported"]
         );
     }
 

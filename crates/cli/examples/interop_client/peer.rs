@@ -74,25 +74,28 @@ pub(crate) struct Peer {
 }
 
 impl Peer {
-    pub(crate) async fn connect(revisions: &[Revision], command: Vec<OsString>) -> Result<Self> {
+    /// Starts the server, or reaches it by its URL.
+    pub(crate) async fn connect(revisions: &[Revision], target: Vec<OsString>) -> Result<Self> {
         let (logged, sampled, elicited) = (Inbox::new(), Inbox::new(), Inbox::new());
         let accepting = Arc::new(AtomicBool::new(true));
-        let mut words = command.into_iter();
-        let child = ChildCommand::new(words.next().unwrap_or_default()).args(words).stderr(Stderr::Inherit);
+        let mut words = target.into_iter();
+        let first = words.next().unwrap_or_default();
         let mut roots = Roots::new();
         for uri in ROOTS {
             roots = roots.with(Root::new(uri))?;
         }
         let log = logged.clone();
-        let client = Client::builder()
+        let builder = Client::builder()
             .name("contexture-interop", env!("CARGO_PKG_VERSION"))
             .revisions(revisions)
             .roots(roots)
             .sampling(model(sampled.clone()))
             .elicitation(person(elicited.clone(), Arc::clone(&accepting)))
-            .on_log(move |_, message| log.push(message.clone()))
-            .spawn(child)
-            .await?;
+            .on_log(move |_, message| log.push(message.clone()));
+        let client = match first.to_str().filter(|first| first.starts_with("http://")) {
+            Some(url) => builder.connect(url).await?,
+            None => builder.spawn(ChildCommand::new(first).args(words).stderr(Stderr::Inherit)).await?,
+        };
         let changes = Inbox::new();
         listen(&client, changes.clone());
         Ok(Self { client, logged, changes, sampled, elicited, accepting })
