@@ -9,13 +9,14 @@ use super::wire::Exchange;
 use serde_json::{Value, json};
 
 /// The names, in the order of the table.
-pub const CHECKS: [&str; 8] = [
+pub const CHECKS: [&str; 9] = [
     "http session id",
     "http headers",
     "http 202 for notifications",
     "http progress on its stream",
     "http question in a call",
     "http list_changed stream",
+    "http cancel",
     "http DELETE",
     "http+sse endpoint",
 ];
@@ -80,6 +81,7 @@ impl Observed {
             "http progress on its stream" => self.progress(),
             "http question in a call" => self.question(),
             "http list_changed stream" => self.list_changed(),
+            "http cancel" => self.cancel(),
             "http DELETE" => self.delete(),
             "http+sse endpoint" => self.endpoint(),
             _ => Err(wrong("there is no such check")),
@@ -249,6 +251,25 @@ impl Observed {
             Some(exchange) => Err(wrong(format!("on another stream: {}", shown(exchange)))),
             None => Err(wrong("on no stream")),
         }
+    }
+
+    fn cancel(&self) -> Outcome {
+        let call = self.exchanges.iter().find(|exchange| exchange.calls("sleep"));
+        let call = call.ok_or_else(|| wrong("sleep was not called"))?;
+        let notice = self.exchanges.iter().find(|exchange| exchange.asks("notifications/cancelled"));
+        if !self.is_sse() && self.opening().is_none() {
+            return match notice {
+                Some(exchange) => Err(wrong(format!("by a notification: {}", shown(exchange)))),
+                None if call.given_up => Ok("the client closed the stream of the call".to_owned()),
+                None => Err(wrong("the client did not close the stream of the call")),
+            };
+        }
+        let notice = notice.ok_or_else(|| wrong("no notifications/cancelled"))?;
+        let ids = (&notice.asked[0]["params"]["requestId"], &call.asked[0]["id"]);
+        if ids.0 != ids.1 {
+            return Err(wrong(format!("of {}, but the call is {}", ids.0, ids.1)));
+        }
+        Ok("notifications/cancelled".to_owned())
     }
 
     fn delete(&self) -> Outcome {

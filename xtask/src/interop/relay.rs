@@ -5,7 +5,7 @@
 
 use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
@@ -16,32 +16,45 @@ pub struct Heard {
     pub asked: Vec<u8>,
     /// By the server.
     pub answered: Vec<u8>,
+    /// Whether the client closed it while it still had things to say on others.
+    pub given_up: bool,
+    /// When the client closed it.
+    pub closed: Option<usize>,
+}
+
+/// What the connections share.
+#[derive(Default)]
+struct Shared {
+    connections: Mutex<Vec<Arc<Mutex<Heard>>>>,
+    stopped: AtomicBool,
+    /// Counts what clients do, to tell what came before what.
+    moment: AtomicUsize,
+    /// When a client last said something.
+    last_word: AtomicUsize,
 }
 
 /// A port that leads to a server.
 pub struct Relay {
     /// Where clients connect to.
     pub address: SocketAddr,
-    connections: Arc<Mutex<Vec<Arc<Mutex<Heard>>>>>,
-    stopped: Arc<AtomicBool>,
+    shared: Arc<Shared>,
 }
 
 impl Relay {
     /// Opens a port of its own for the server.
     pub fn to(server: SocketAddr) -> io::Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
-        let relay =
-            Self { address: listener.local_addr()?, connections: Arc::default(), stopped: Arc::default() };
-        let (connections, stopped) = (Arc::clone(&relay.connections), Arc::clone(&relay.stopped));
+        let relay = Self { address: listener.local_addr()?, shared: Arc::default() };
+        let shared = Arc::clone(&relay.shared);
         thread::spawn(move || {
             for client in listener.incoming() {
-                if stopped.load(Ordering::SeqCst) {
+                if shared.stopped.load(Ordering::SeqCst) {
                     return;
                 }
                 let heard = Arc::default();
-                lock(&connections).push(Arc::clone(&heard));
+                lock(&shared.connections).push(Arc::clone(&heard));
                 // A server that is gone shows as a connection that ends at once.
-                let _ = client.and_then(|client| join(client, server, heard));
+                let _ = client.and_then(|client| join(client, server, heard, &shared));
             }
         });
         Ok(relay)
@@ -49,10 +62,15 @@ impl Relay {
 
     /// Closes the port and hands out the copies, in the order of the connections.
     pub fn stop(self) -> Vec<Heard> {
-        self.stopped.store(true, Ordering::SeqCst);
+        self.shared.stopped.store(true, Ordering::SeqCst);
         // Wakes the thread that waits for connections.
         let _ = TcpStream::connect(self.address);
-        lock(&self.connections).iter().map(|heard| lock(heard).clone()).collect()
+        let last_word = self.shared.last_word.load(Ordering::SeqCst);
+        let copy = |heard: &Arc<Mutex<Heard>>| {
+            let heard = lock(heard).clone();
+            Heard { given_up: heard.closed.is_some_and(|closed| closed < last_word), ..heard }
+        };
+        lock(&self.shared.connections).iter().map(copy).collect()
     }
 }
 
@@ -61,13 +79,25 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 }
 
 /// Connects the two; each direction has a thread.
-fn join(client: TcpStream, server: SocketAddr, heard: Arc<Mutex<Heard>>) -> io::Result<()> {
+fn join(
+    client: TcpStream,
+    server: SocketAddr,
+    heard: Arc<Mutex<Heard>>,
+    shared: &Arc<Shared>,
+) -> io::Result<()> {
     let server = TcpStream::connect(server)?;
     client.set_nodelay(true)?;
     server.set_nodelay(true)?;
     let (to_client, to_server) = (client.try_clone()?, server.try_clone()?);
-    let answers = Arc::clone(&heard);
-    thread::spawn(move || pass(client, to_server, |bytes| lock(&heard).asked.extend_from_slice(bytes)));
+    let (answers, shared) = (Arc::clone(&heard), Arc::clone(shared));
+    thread::spawn(move || {
+        let now = || shared.moment.fetch_add(1, Ordering::SeqCst);
+        pass(client, to_server, |bytes| {
+            shared.last_word.store(now(), Ordering::SeqCst);
+            lock(&heard).asked.extend_from_slice(bytes);
+        });
+        lock(&heard).closed = Some(now());
+    });
     thread::spawn(move || pass(server, to_client, |bytes| lock(&answers).answered.extend_from_slice(bytes)));
     Ok(())
 }

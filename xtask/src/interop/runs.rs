@@ -147,7 +147,7 @@ impl Run {
 /// What was said, for a person to read.
 fn transcript(heard: &[Heard]) -> String {
     let mut text = String::new();
-    for (number, Heard { asked, answered }) in heard.iter().enumerate() {
+    for (number, Heard { asked, answered, .. }) in heard.iter().enumerate() {
         for (who, bytes) in [("client", asked), ("server", answered)] {
             text += &format!("=== connection {number}, {who}\n{}\n", String::from_utf8_lossy(bytes));
         }

@@ -23,6 +23,8 @@ pub struct Exchange {
     pub answer_headers: Vec<(String, String)>,
     /// The response's body.
     pub answer: Vec<u8>,
+    /// Whether the client closed the connection on it, and not because the run was over.
+    pub given_up: bool,
 }
 
 /// An event of a stream.
@@ -131,6 +133,9 @@ pub fn exchanges(heard: &Heard) -> Result<Vec<Exchange>, String> {
         }
         found.push(exchange);
     }
+    if let Some(last) = found.last_mut() {
+        last.given_up = heard.given_up;
+    }
     Ok(found)
 }
 
@@ -194,7 +199,8 @@ mod tests {
     use super::*;
 
     fn heard(asked: &str, answered: &str) -> Vec<Exchange> {
-        exchanges(&Heard { asked: asked.into(), answered: answered.into() }).expect("readable")
+        let heard = Heard { asked: asked.into(), answered: answered.into(), ..Heard::default() };
+        exchanges(&heard).expect("readable")
     }
 
     #[test]
@@ -229,8 +235,7 @@ mod tests {
 
     #[test]
     fn what_is_not_http_is_an_error() {
-        let heard =
-            Heard { asked: b"POST /mcp HTTP/1.1\r\nno header\r\n\r\n".to_vec(), answered: Vec::new() };
+        let heard = Heard { asked: b"POST /mcp HTTP/1.1\r\nno header\r\n\r\n".to_vec(), ..Heard::default() };
         assert!(exchanges(&heard).is_err());
     }
 }

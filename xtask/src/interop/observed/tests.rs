@@ -16,6 +16,7 @@ fn posted(message: Value, status: u16, answer: &str) -> Exchange {
         status,
         answer_headers: headers(&[("content-type", "application/json")]),
         answer: answer.into(),
+        given_up: false,
     }
 }
 
@@ -88,6 +89,21 @@ fn a_session_is_ended_by_delete_unless_the_server_refuses() {
     assert!(matches!(verdict("http DELETE", vec![delete(405)]), Err(Failure::Absent(_))));
     assert!(matches!(verdict("http DELETE", vec![delete(400)]), Err(Failure::Wrong(_))));
     assert!(matches!(verdict("http DELETE", Vec::new()), Err(Failure::Wrong(_))));
+}
+
+#[test]
+fn a_call_is_cancelled_by_name_or_by_closing_its_stream() {
+    let call = || posted(json!({ "id": 2, "method": "tools/call", "params": { "name": "sleep" } }), 200, "");
+    let notice = |id: u64| {
+        posted(json!({ "method": "notifications/cancelled", "params": { "requestId": id } }), 202, "")
+    };
+    assert!(verdict("http cancel", vec![call(), notice(2)]).is_ok());
+    assert!(matches!(verdict("http cancel", vec![call(), notice(3)]), Err(Failure::Wrong(_))));
+    assert!(matches!(verdict("http cancel", vec![call()]), Err(Failure::Wrong(_))));
+    let modern = |exchanges| Observed::new(Over::Http, exchanges).run("http cancel");
+    assert!(modern(vec![Exchange { given_up: true, ..call() }]).is_ok());
+    assert!(matches!(modern(vec![call()]), Err(Failure::Wrong(_))));
+    assert!(matches!(modern(vec![Exchange { given_up: true, ..call() }, notice(2)]), Err(Failure::Wrong(_))));
 }
 
 #[test]
