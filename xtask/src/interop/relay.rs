@@ -1,7 +1,8 @@
 //! A relay between a client and a server: passes every byte on, both ways, and keeps a copy.
 //!
-//! Knows nothing of HTTP and changes nothing, so that neither side can tell: an end of one side's bytes is passed
-//! on as such. What the copies mean is read in `wire.rs`.
+//! Knows nothing of HTTP and changes one thing, so that neither side can tell: where the client names the relay (in
+//! `Host`), the server is shown its own address, because servers refuse to be taken for another. An end of one side's
+//! bytes is passed on as such. What the copies mean is read in `wire.rs`.
 
 use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -90,20 +91,39 @@ fn join(
     server.set_nodelay(true)?;
     let (to_client, to_server) = (client.try_clone()?, server.try_clone()?);
     let (answers, shared) = (Arc::clone(&heard), Arc::clone(shared));
+    let (ours, theirs) = (client.local_addr()?.to_string(), server.peer_addr()?.to_string());
     thread::spawn(move || {
         let now = || shared.moment.fetch_add(1, Ordering::SeqCst);
         pass(client, to_server, |bytes| {
             shared.last_word.store(now(), Ordering::SeqCst);
             lock(&heard).asked.extend_from_slice(bytes);
+            renamed(bytes, ours.as_bytes(), theirs.as_bytes())
         });
         lock(&heard).closed = Some(now());
     });
-    thread::spawn(move || pass(server, to_client, |bytes| lock(&answers).answered.extend_from_slice(bytes)));
+    thread::spawn(move || {
+        pass(server, to_client, |bytes| {
+            lock(&answers).answered.extend_from_slice(bytes);
+            bytes.to_vec()
+        });
+    });
     Ok(())
 }
 
-/// Passes bytes on until there are no more, then the end itself.
-fn pass(mut from: TcpStream, mut to: TcpStream, note: impl Fn(&[u8])) {
+/// The bytes with one address in the place of another.
+fn renamed(bytes: &[u8], from: &[u8], to: &[u8]) -> Vec<u8> {
+    let (mut renamed, mut rest) = (Vec::with_capacity(bytes.len()), bytes);
+    while let Some(at) = rest.windows(from.len()).position(|window| window == from) {
+        renamed.extend_from_slice(&rest[..at]);
+        renamed.extend_from_slice(to);
+        rest = &rest[at + from.len()..];
+    }
+    renamed.extend_from_slice(rest);
+    renamed
+}
+
+/// Passes bytes on, as `note` gives them back, until there are no more, then the end itself.
+fn pass(mut from: TcpStream, mut to: TcpStream, note: impl Fn(&[u8]) -> Vec<u8>) {
     let mut buffer = vec![0; 64 * 1024];
     loop {
         match from.read(&mut buffer) {
@@ -112,8 +132,7 @@ fn pass(mut from: TcpStream, mut to: TcpStream, note: impl Fn(&[u8])) {
                 return;
             }
             Ok(read) => {
-                note(&buffer[..read]);
-                if to.write_all(&buffer[..read]).is_err() {
+                if to.write_all(&note(&buffer[..read])).is_err() {
                     break;
                 }
             }
@@ -128,6 +147,15 @@ fn pass(mut from: TcpStream, mut to: TcpStream, note: impl Fn(&[u8])) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_server_is_shown_its_own_address() {
+        assert_eq!(
+            renamed(b"Host: a:1\r\nOrigin: http://a:1\r\n", b"a:1", b"b:22"),
+            b"Host: b:22\r\nOrigin: http://b:22\r\n"
+        );
+        assert_eq!(renamed(b"", b"a:1", b"b"), b"");
+    }
 
     #[test]
     fn bytes_and_ends_pass_both_ways_and_are_kept() {
