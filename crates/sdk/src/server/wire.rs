@@ -162,11 +162,11 @@ impl Wire {
         answer.unwrap_or_else(|_| Err(gone()))
     }
 
-    fn open_request(
+    fn open_request<P: Serialize>(
         self: &Arc<Self>,
         talk: &Arc<Talk>,
         method: Method,
-        params: Option<&Box<RawValue>>,
+        params: Option<&P>,
         patience: Patience,
     ) -> Result<(i64, Answer)> {
         let state = self.lock();

@@ -6,6 +6,7 @@
 
 use std::pin::Pin;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::task::{Context as TaskContext, Poll, ready};
 
 use contexture_core::http::status_of;
@@ -176,11 +177,13 @@ pub(super) fn write_outcome(
     line: &mut Vec<u8>,
 ) -> StatusCode {
     let exchange = &context.inner.exchange;
-    if let Some(session) = session.filter(|_| changes_session(&outcome))
-        && let Err(error) = note(&outcome, &mut session.lock().session, &session.general)
-    {
-        json_rpc::error_line(Some(&exchange.id), false, &error, line);
-        return StatusCode::OK;
+    if let Some(session) = session.filter(|_| changes_session(&outcome)) {
+        let noted = note(&outcome, &mut session.lock().session, &session.general);
+        if let Err(error) = noted {
+            json_rpc::error_line(Some(&exchange.id), false, &error, line);
+            return StatusCode::OK;
+        }
+        session.changed.store(true, Ordering::Release);
     }
     let status = match &outcome {
         Outcome::Error(error) => status(exchange.rules, error),

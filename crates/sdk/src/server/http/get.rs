@@ -36,6 +36,11 @@ fn session(table: &Table, headers: &HeaderMap, principal: &Principal) -> Result<
         .ok_or_else(|| no_session(StatusCode::NOT_FOUND, "there is no such session; initialize again"))
 }
 
+/// The id of the caller's own session that a request names.
+pub(super) fn owned(table: &Table, headers: &HeaderMap, principal: &Principal) -> Option<Arc<str>> {
+    session(table, headers, principal).ok().map(|session| Arc::clone(&session.id))
+}
+
 /// Ends a session.
 pub(super) fn delete(table: &Table, headers: &HeaderMap, principal: &Principal) -> Response<Body> {
     match session(table, headers, principal) {

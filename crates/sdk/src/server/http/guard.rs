@@ -20,16 +20,19 @@ pub(super) struct Guard {
     origins: Option<Vec<Site>>,
     /// The port that is listened on, where it is known.
     port: Option<u16>,
+    /// What a Host header usually says.
+    usual: Vec<String>,
 }
 
 const LOOPBACK: [&str; 3] = ["localhost", "127.0.0.1", "[::1]"];
 
-type Checked<T> = Result<T, Response<Body>>;
+type Checked<T> = Result<T, Box<Response<Body>>>;
 
 impl Guard {
     pub(super) fn add_host(&mut self, host: &str) -> bool {
         let parsed = Authority::parse(host);
         self.hosts.get_or_insert_default().extend(parsed.clone());
+        self.usual.clear();
         parsed.is_some()
     }
 
@@ -41,16 +44,30 @@ impl Guard {
 
     pub(super) fn listens_on(&mut self, port: u16) {
         self.port = Some(port);
+        if self.hosts.is_none() {
+            self.usual = LOOPBACK.iter().map(|host| format!("{host}:{port}")).collect();
+        }
     }
 
     /// Refuses whoever took another name for us, or comes from a page that may not.
     pub(super) fn check(&self, head: &Parts) -> Checked<()> {
+        if self.is_usual(&head.headers) {
+            return Ok(());
+        }
         let host = self.host(head)?;
         match single(&head.headers, &ORIGIN) {
             Ok(None) => Ok(()),
             Ok(Some(origin)) if self.permits_origin(origin, &host) => Ok(()),
-            _ => Err(reply::refused(StatusCode::FORBIDDEN, "requests from this origin are not served")),
+            _ => refuse(StatusCode::FORBIDDEN, "requests from this origin are not served"),
         }
+    }
+
+    /// Most requests come from no page and name us in the usual way, which can be seen without taking the
+    /// name apart.
+    fn is_usual(&self, headers: &HeaderMap) -> bool {
+        let mut hosts = headers.get_all(HOST).iter();
+        let first = hosts.next().is_some_and(|host| self.usual.iter().any(|usual| host == usual));
+        first && hosts.next().is_none() && !headers.contains_key(ORIGIN)
     }
 
     /// The origin that an answer may be shown to, if it was configured by name.
@@ -61,7 +78,7 @@ impl Guard {
     }
 
     fn host(&self, head: &Parts) -> Checked<Authority> {
-        let bad = || reply::refused(StatusCode::BAD_REQUEST, "a request names one host");
+        let bad = || Box::new(reply::refused(StatusCode::BAD_REQUEST, "a request names one host"));
         let text = match (single(&head.headers, &HOST), head.uri.authority()) {
             (Err(()), _) => return Err(bad()),
             (Ok(Some(host)), _) => host,
@@ -72,7 +89,7 @@ impl Guard {
         if self.permits_host(&host) {
             return Ok(host);
         }
-        Err(reply::refused(StatusCode::FORBIDDEN, "this host is not served here"))
+        refuse(StatusCode::FORBIDDEN, "this host is not served here")
     }
 
     fn permits_host(&self, host: &Authority) -> bool {
@@ -95,6 +112,10 @@ impl Guard {
     }
 }
 
+fn refuse<T>(status: StatusCode, why: &str) -> Checked<T> {
+    Err(Box::new(reply::refused(status, why)))
+}
+
 /// A header that may be there once, as text.
 pub(super) fn single<'a>(headers: &'a HeaderMap, name: &http::HeaderName) -> Result<Option<&'a str>, ()> {
     let mut values = headers.get_all(name).iter();
@@ -107,7 +128,7 @@ pub(super) fn single<'a>(headers: &'a HeaderMap, name: &http::HeaderName) -> Res
 
 /// Refuses bodies that are not plain JSON, or longer than the limit, before they are read.
 pub(super) fn check_body(headers: &HeaderMap, limit: usize) -> Checked<()> {
-    let unsupported = |why| Err(reply::refused(StatusCode::UNSUPPORTED_MEDIA_TYPE, why));
+    let unsupported = |why| refuse(StatusCode::UNSUPPORTED_MEDIA_TYPE, why);
     match single(headers, &CONTENT_TYPE) {
         Ok(Some(kind)) if is_json(kind) => {}
         _ => return unsupported("a body is application/json"),
@@ -119,7 +140,7 @@ pub(super) fn check_body(headers: &HeaderMap, limit: usize) -> Checked<()> {
     }
     let length = headers.get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse::<u64>().ok());
     if length.is_some_and(|length| length > limit as u64) {
-        return Err(too_large(limit));
+        return Err(Box::new(too_large(limit)));
     }
     Ok(())
 }
@@ -152,11 +173,11 @@ pub(super) fn check_accept(headers: &HeaderMap, wanted: &[&str]) -> Checked<()> 
         let values = headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok());
         values.flat_map(|value| value.split(',')).any(|range| covers(range, wanted))
     };
-    if wanted.iter().all(|wanted| takes(wanted)) {
+    if wanted.iter().all(takes) {
         return Ok(());
     }
     let why = format!("a client accepts {}", wanted.join(" and "));
-    Err(reply::refused(StatusCode::NOT_ACCEPTABLE, &why))
+    refuse(StatusCode::NOT_ACCEPTABLE, &why)
 }
 
 fn covers(range: &str, wanted: &str) -> bool {

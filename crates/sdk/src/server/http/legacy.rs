@@ -4,6 +4,7 @@
 //! refused, however few sessions there are.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use bytes::Bytes;
 use contexture_core::http::header;
@@ -209,6 +210,7 @@ impl Post {
             }
             Some(Method::Initialized) => {
                 if session.lock().session.initialized() {
+                    session.changed.store(true, Ordering::Release);
                     session.talk.may_request();
                     session.run_hook(Occasion::Initialized, serving);
                 }

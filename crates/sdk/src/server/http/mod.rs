@@ -20,6 +20,7 @@ mod reply;
 mod service;
 mod session;
 mod site;
+mod store;
 mod stream;
 mod streams;
 mod table;
@@ -31,6 +32,7 @@ pub use authorize::{Authorizer, Authorizing, Refused};
 pub use body::Body;
 pub use events::{EventStore, MemoryEvents, Replay, StreamId};
 pub use listener::Bound;
+pub use store::{SessionRecord, SessionStore, Storing};
 
 use crate::server::bus::Bus;
 use crate::server::serving::Serving;
@@ -56,6 +58,7 @@ struct Setup {
     guard: Guard,
     authorizer: Option<Arc<dyn Authorizer>>,
     stateless: bool,
+    sessions: Option<Arc<dyn SessionStore>>,
     /// The first thing that was wrong.
     fault: Option<String>,
 }
@@ -70,6 +73,7 @@ impl HttpServer {
             guard: Guard::default(),
             authorizer: None,
             stateless: false,
+            sessions: None,
             fault: None,
         };
         Self { setup: Arc::new(setup), table: Arc::new(Table::new(serving, events)), pairs: Arc::default() }
@@ -134,6 +138,12 @@ impl HttpServer {
             setup.stateless = true;
             setup.pair = None;
         })
+    }
+
+    /// Keeps sessions where other processes find them, too. Without it they live in this one.
+    #[must_use]
+    pub fn session_store(self, sessions: impl SessionStore) -> Self {
+        self.change(|setup| setup.sessions = Some(Arc::new(sessions)))
     }
 
     /// Keeps events for clients that were cut off here, instead of in memory.

@@ -38,6 +38,9 @@ pub(super) struct Post {
     pub(super) stateless: bool,
 }
 
+/// Work that began, with its way out; or why it did not.
+type Begun = Result<(Run, Arc<Wire>), Box<Response<Body>>>;
+
 /// What the version header says.
 pub(super) enum Version {
     Absent,
@@ -105,7 +108,7 @@ impl Post {
         request: &Request<'_>,
         frame: &Bytes,
         version: &Version,
-    ) -> Option<Result<(Run, Arc<Wire>), Box<Response<Body>>>> {
+    ) -> Option<Begun> {
         let serving = &self.table.serving;
         let said = match version {
             Version::Absent => None,

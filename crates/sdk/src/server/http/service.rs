@@ -18,7 +18,7 @@ use tower_service::Service;
 use super::body::{self, Body, Unread};
 use super::post::Post;
 use super::table::Permit;
-use super::{HttpServer, get, guard, reply};
+use super::{HttpServer, get, guard, reply, store};
 use crate::server::Principal;
 
 /// Where a request goes.
@@ -43,7 +43,7 @@ impl HttpServer {
             return reply::refused(StatusCode::NOT_FOUND, "nothing is served at this path");
         };
         if let Err(refused) = self.setup.guard.check(&head) {
-            return refused;
+            return *refused;
         }
         let shared_with = self.setup.guard.shared_with(&head.headers).cloned();
         if head.method == Method::OPTIONS && shared_with.is_some() {
@@ -74,27 +74,72 @@ impl HttpServer {
             return reply::busy(StatusCode::SERVICE_UNAVAILABLE, "too many requests are being served");
         };
         let principal = match &self.setup.authorizer {
-            None => Principal::anonymous(),
+            None => self.table.anonymous.clone(),
             Some(authorizer) => match authorizer.authorize(&head).await {
                 Ok(principal) => principal,
                 Err(no) => return reply::unauthorized(&no),
             },
         };
         match (route, head.method == Method::POST) {
-            (Route::Mcp, true) => self.post(head, body, principal, permit).await,
-            (Route::Mcp, false) if head.method == Method::DELETE => {
-                get::delete(&self.table, &head.headers, &principal)
+            (Route::Mcp, true) if self.setup.sessions.is_some() => {
+                self.post_with_store(head, body, principal, permit).await
             }
+            (Route::Mcp, true) => self.post(head, body, principal, permit).await,
+            (Route::Mcp, false) if head.method == Method::DELETE => self.delete(&head, &principal).await,
             (Route::Mcp, false) => match guard::check_accept(&head.headers, &BOTH[1..]) {
-                Ok(()) => get::get(&self.table, &head.headers, &principal).await,
-                Err(refused) => refused,
+                Ok(()) => self.get(&head, &principal).await,
+                Err(refused) => *refused,
             },
             (Route::Sse, _) => match guard::check_accept(&head.headers, &BOTH[1..]) {
                 Ok(()) => self.pairs.get(&self.table, principal, &self.messages_path()),
-                Err(refused) => refused,
+                Err(refused) => *refused,
             },
             (Route::Messages, _) => self.message(&head, body, &principal).await,
         }
+    }
+
+    async fn get(&self, head: &Parts, principal: &Principal) -> Response<Body> {
+        if let Some(store) = &self.setup.sessions
+            && let Err(refused) = self.table.consult_store(&**store, &head.headers, principal).await
+        {
+            return *refused;
+        }
+        get::get(&self.table, &head.headers, principal).await
+    }
+
+    async fn delete(&self, head: &Parts, principal: &Principal) -> Response<Body> {
+        if let Some(store) = &self.setup.sessions {
+            if let Err(refused) = self.table.consult_store(&**store, &head.headers, principal).await {
+                return *refused;
+            }
+            if let Some(id) = get::owned(&self.table, &head.headers, principal)
+                && let Err(error) = store.remove(&id).await
+            {
+                return store::unavailable(&error);
+            }
+        }
+        get::delete(&self.table, &head.headers, principal)
+    }
+
+    async fn post_with_store<B>(
+        self,
+        head: Parts,
+        body: B,
+        principal: Principal,
+        permit: Permit,
+    ) -> Response<Body>
+    where
+        B: HttpBody<Data = Bytes>,
+    {
+        let Some(store) = self.setup.sessions.clone() else {
+            return self.post(head, body, principal, permit).await;
+        };
+        let (table, headers) = (Arc::clone(&self.table), head.headers.clone());
+        if let Err(refused) = table.consult_store(&*store, &headers, &principal).await {
+            return *refused;
+        }
+        let response = self.post(head, body, principal.clone(), permit).await;
+        table.save_changes(&*store, &headers, &principal, response).await
     }
 
     fn messages_path(&self) -> String {
@@ -125,7 +170,7 @@ impl HttpServer {
         let checked = guard::check_body(&head.headers, policy.body_bytes)
             .and_then(|()| guard::check_accept(&head.headers, &BOTH));
         if let Err(refused) = checked {
-            return refused;
+            return *refused;
         }
         let frame = match body::read(body, policy.body_bytes, policy.body_time).await {
             Ok(frame) => frame,
@@ -148,7 +193,7 @@ impl HttpServer {
     {
         let policy = &self.table.serving.policy;
         if let Err(refused) = guard::check_body(&head.headers, policy.body_bytes) {
-            return refused;
+            return *refused;
         }
         let query = head.uri.query().unwrap_or_default();
         let id = query.split('&').find_map(|pair| pair.strip_prefix("session="));

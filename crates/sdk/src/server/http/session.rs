@@ -3,7 +3,7 @@
 //! It belongs to whoever opened it; its id alone opens nothing. It has no task and no buffer of its own while
 //! nothing happens.
 
-use std::sync::atomic::{AtomicU8, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Waker;
 
@@ -35,6 +35,10 @@ pub(super) struct HttpSession {
     /// Seconds since the server began, when it was last of use.
     pub(super) used: AtomicU64,
     pub(super) born: u64,
+    /// When a shared store was last asked whether it still exists.
+    pub(super) checked: AtomicU64,
+    /// Whether a shared store has to be told of a change.
+    pub(super) changed: AtomicBool,
     /// Requests and streams that are open.
     busy: AtomicUsize,
     initialized_hook: AtomicU8,
@@ -90,6 +94,8 @@ impl HttpSession {
             inner: Mutex::new(inner),
             used: AtomicU64::new(now),
             born: now,
+            checked: AtomicU64::new(now),
+            changed: AtomicBool::new(false),
             busy: AtomicUsize::new(0),
             initialized_hook: AtomicU8::new(IDLE),
             roots_hook: AtomicU8::new(IDLE),

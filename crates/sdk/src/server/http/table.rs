@@ -26,6 +26,8 @@ type Shard = Mutex<HashMap<Arc<str>, Arc<HttpSession>>>;
 pub(super) struct Table {
     pub(super) serving: Arc<Serving>,
     pub(super) events: Arc<dyn EventStore>,
+    /// Whoever calls where nobody has to prove anything.
+    pub(super) anonymous: Principal,
     began: Instant,
     hasher: RandomState,
     shards: [Shard; SHARDS],
@@ -50,6 +52,7 @@ impl Table {
         Self {
             serving,
             events,
+            anonymous: Principal::anonymous(),
             began: Instant::now(),
             hasher: RandomState::new(),
             shards: std::array::from_fn(|_| Mutex::default()),
