@@ -269,6 +269,11 @@ impl Observed {
         if ids.0 != ids.1 {
             return Err(wrong(format!("of {}, but the call is {}", ids.0, ids.1)));
         }
+        let answered = call.answers().iter().any(|message| message["id"] == *ids.1);
+        if call.whole && call.is_resumable() && !answered {
+            // A client may take this for a stream that the server wants it to come back to.
+            return Err(wrong(format!("the call's stream ends as one to be resumed: {}", shown(call))));
+        }
         Ok("notifications/cancelled".to_owned())
     }
 

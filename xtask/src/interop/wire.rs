@@ -23,6 +23,8 @@ pub struct Exchange {
     pub answer_headers: Vec<(String, String)>,
     /// The response's body.
     pub answer: Vec<u8>,
+    /// Whether the server ended the body, and nobody cut it off.
+    pub whole: bool,
     /// Whether the client closed the connection on it, and not because the run was over.
     pub given_up: bool,
 }
@@ -34,6 +36,12 @@ pub struct Event {
     pub name: String,
     /// Its data.
     pub data: String,
+}
+
+/// A body, and whether it is all of it.
+struct Taken {
+    body: Vec<u8>,
+    whole: bool,
 }
 
 impl Exchange {
@@ -55,6 +63,12 @@ impl Exchange {
     /// The events of the response, if it is a stream.
     pub fn events(&self) -> Vec<Event> {
         if self.is_stream() { events(&String::from_utf8_lossy(&self.answer)) } else { Vec::new() }
+    }
+
+    /// Whether the response is a stream that can be taken up again: one with ids.
+    pub fn is_resumable(&self) -> bool {
+        let text = String::from_utf8_lossy(&self.answer);
+        self.is_stream() && text.lines().any(|line| line.starts_with("id:"))
     }
 
     /// The messages of the response, whichever form it has.
@@ -120,15 +134,16 @@ pub fn exchanges(heard: &Heard) -> Result<Vec<Exchange>, String> {
         let Some(head) = Head::take(&mut asked)? else { break };
         let mut words = head.first.split(' ').map(str::to_owned);
         let (verb, path) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
-        let body = take_body(&head.headers, &mut asked, true)?;
+        let body = take_body(&head.headers, &mut asked, true)?.body;
         let mut exchange =
             Exchange { verb, path, asked: messages(&body), headers: head.headers, ..Exchange::default() };
         if let Some(answer) = Head::take(&mut answered)? {
             let status = answer.first.split(' ').nth(1).and_then(|status| status.parse().ok());
             exchange.status = status.ok_or_else(|| format!("no status in `{}`", answer.first))?;
-            let bare = matches!(exchange.status, 204 | 304);
-            exchange.answer =
-                if bare { Vec::new() } else { take_body(&answer.headers, &mut answered, false)? };
+            if !matches!(exchange.status, 204 | 304) {
+                let taken = take_body(&answer.headers, &mut answered, false)?;
+                (exchange.answer, exchange.whole) = (taken.body, taken.whole);
+            }
             exchange.answer_headers = answer.headers;
         }
         found.push(exchange);
@@ -163,7 +178,7 @@ impl Head {
 }
 
 /// Takes a body off the bytes; one that was cut off is as long as it got.
-fn take_body(headers: &[(String, String)], bytes: &mut &[u8], request: bool) -> Result<Vec<u8>, String> {
+fn take_body(headers: &[(String, String)], bytes: &mut &[u8], request: bool) -> Result<Taken, String> {
     if find(headers, "transfer-encoding").is_some_and(|coding| coding.eq_ignore_ascii_case("chunked")) {
         return take_chunks(bytes);
     }
@@ -175,10 +190,10 @@ fn take_body(headers: &[(String, String)], bytes: &mut &[u8], request: bool) -> 
     };
     let (body, rest) = bytes.split_at(length.min(bytes.len()));
     *bytes = rest;
-    Ok(body.to_vec())
+    Ok(Taken { body: body.to_vec(), whole: body.len() == length })
 }
 
-fn take_chunks(bytes: &mut &[u8]) -> Result<Vec<u8>, String> {
+fn take_chunks(bytes: &mut &[u8]) -> Result<Taken, String> {
     let mut body = Vec::new();
     while let Some(end) = bytes.windows(2).position(|two| two == b"\r\n") {
         let line = String::from_utf8_lossy(&bytes[..end]);
@@ -188,10 +203,10 @@ fn take_chunks(bytes: &mut &[u8]) -> Result<Vec<u8>, String> {
         body.extend_from_slice(&bytes[start..after.min(bytes.len())]);
         *bytes = &bytes[(after + 2).min(bytes.len())..];
         if size == 0 {
-            break;
+            return Ok(Taken { body, whole: true });
         }
     }
-    Ok(body)
+    Ok(Taken { body, whole: false })
 }
 
 #[cfg(test)]
@@ -226,6 +241,7 @@ mod tests {
         let events = found[0].events();
         assert_eq!(events[0], Event { name: "endpoint".into(), data: "/messages".into() });
         assert_eq!(found[0].answers(), [serde_json::json!({ "id": 2 })]);
+        assert!(found[0].is_resumable() && !found[0].whole);
     }
 
     #[test]

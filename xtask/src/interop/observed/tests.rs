@@ -16,7 +16,7 @@ fn posted(message: Value, status: u16, answer: &str) -> Exchange {
         status,
         answer_headers: headers(&[("content-type", "application/json")]),
         answer: answer.into(),
-        given_up: false,
+        ..Exchange::default()
     }
 }
 
@@ -100,6 +100,12 @@ fn a_call_is_cancelled_by_name_or_by_closing_its_stream() {
     assert!(verdict("http cancel", vec![call(), notice(2)]).is_ok());
     assert!(matches!(verdict("http cancel", vec![call(), notice(3)]), Err(Failure::Wrong(_))));
     assert!(matches!(verdict("http cancel", vec![call()]), Err(Failure::Wrong(_))));
+    let mut primed = streamed(call(), &[]);
+    primed.answer = b"id: 1\ndata:\n\n".to_vec();
+    assert!(verdict("http cancel", vec![primed, notice(2)]).is_ok(), "cut off by the client");
+    let mut ended = streamed(call(), &[]);
+    (ended.answer, ended.whole) = (b"id: 1\ndata:\n\n".to_vec(), true);
+    assert!(matches!(verdict("http cancel", vec![ended, notice(2)]), Err(Failure::Wrong(_))));
     let modern = |exchanges| Observed::new(Over::Http, exchanges).run("http cancel");
     assert!(modern(vec![Exchange { given_up: true, ..call() }]).is_ok());
     assert!(matches!(modern(vec![call()]), Err(Failure::Wrong(_))));
