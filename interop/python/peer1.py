@@ -9,7 +9,7 @@ from __future__ import annotations
 from contextlib import asynccontextmanager
 
 import anyio
-from checks import ROOTS, Refusal, Wrong
+from checks import ROOTS, Refusal, Wrong, over
 from mcp import ClientSession, StdioServerParameters, types
 from mcp.client.sse import sse_client
 from mcp.client.stdio import stdio_client
@@ -179,16 +179,17 @@ class Peer:
 
 
 def transport(target: list[str]):
-    """The SDK's transport for a command line or a URL; that of HTTP+SSE ends in `/sse`."""
-    if not target[0].startswith("http://"):
+    """The SDK's transport for a command line or a URL."""
+    if over(target) == "stdio":
         return stdio_client(StdioServerParameters(command=target[0], args=target[1:]))
-    return (sse_client if target[0].endswith("/sse") else streamable_http_client)(target[0])
+    return (sse_client if over(target) == "http+sse" else streamable_http_client)(target[0])
 
 
 @asynccontextmanager
 async def connect(target: list[str], era: str, timeout: float):
     """A connected `Peer`."""
     peer = Peer()
+    peer.over = over(target)
     # Streamable HTTP adds a third: a way to learn the session's id.
     async with transport(target) as (reader, writer, *_):
         peer.writer = Noting(writer)

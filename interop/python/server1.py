@@ -8,6 +8,7 @@ unknown tool is a protocol error. Refuses to know what the tools do: `offer.py`.
 from __future__ import annotations
 
 import offer
+from events import Events
 from mcp import types
 from mcp.server.lowlevel import NotificationOptions, Server
 from mcp.server.sse import SseServerTransport
@@ -177,7 +178,7 @@ def application(stateless: bool) -> Starlette:
     server = build()
     loopback = TransportSecuritySettings(allowed_hosts=["127.0.0.1:*"], allowed_origins=["http://127.0.0.1:*"])
     sessions = StreamableHTTPSessionManager(
-        server, json_response=stateless, stateless=stateless, security_settings=loopback
+        server, Events(), json_response=stateless, stateless=stateless, security_settings=loopback
     )
     sse = SseServerTransport("/messages/", security_settings=loopback)
 

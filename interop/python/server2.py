@@ -10,6 +10,7 @@ from __future__ import annotations
 import warnings
 
 import offer
+from events import Events
 from mcp import types
 from mcp.server.lowlevel import NotificationOptions, Server
 from mcp.server.stdio import stdio_server
@@ -195,4 +196,4 @@ async def main() -> None:
 
 def application(stateless: bool):
     """Streamable HTTP at `/mcp`, as the SDK makes it."""
-    return build().streamable_http_app(json_response=stateless, stateless_http=stateless)
+    return build().streamable_http_app(json_response=stateless, stateless_http=stateless, event_store=Events())

@@ -17,7 +17,7 @@ import {
   ResourceUpdatedNotificationSchema,
   ToolListChangedNotificationSchema,
 } from '@modelcontextprotocol/sdk/types.js';
-import { CHECKS, ROOTS } from './checks.mjs';
+import { Absent, CHECKS, ROOTS } from './checks.mjs';
 
 const TIMEOUT = 10_000;
 // The SDK ends a server that is still there two seconds after its stdin closed.
@@ -25,11 +25,21 @@ const GRACE = 1_900;
 
 /** The SDK's transport for a command line or a URL. */
 function newTransport([first, ...args]) {
-  if (!first.startsWith('http://')) {
-    return new StdioClientTransport({ command: first, args });
+  switch (over(first)) {
+    case 'stdio':
+      return new StdioClientTransport({ command: first, args });
+    case 'http+sse':
+      return new SSEClientTransport(new URL(first));
+    default:
+      return new StreamableHTTPClientTransport(new URL(first));
   }
-  const url = new URL(first);
-  return url.pathname.endsWith('/sse') ? new SSEClientTransport(url) : new StreamableHTTPClientTransport(url);
+}
+
+function over(first) {
+  if (!first.startsWith('http://')) {
+    return 'stdio';
+  }
+  return first.endsWith('/sse') ? 'http+sse' : 'http';
 }
 
 /** Notes the revision in passing: the client tells it to its transport, and keeps it from everyone else. */
@@ -50,6 +60,7 @@ function newPeer(target) {
   const peer = {
     client,
     transport: noting(newTransport(target)),
+    over: over(target[0]),
     logged: [],
     sampled: [],
     elicited: [],
@@ -92,7 +103,7 @@ async function attempt(name, run, peer) {
   try {
     report(name, 'ok', await within(run(peer)));
   } catch (error) {
-    report(name, 'fail', error.message);
+    report(name, error instanceof Absent ? 'absent' : 'fail', error.message);
   }
 }
 

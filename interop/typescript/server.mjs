@@ -15,12 +15,34 @@ function refuse(response, status, message) {
   response.status(status).json({ jsonrpc: '2.0', error: { code: -32000, message }, id: null });
 }
 
+/** The events of a session's streams, so that a client can take one up again; an event's id is its place. */
+class Events {
+  kept = [];
+
+  async storeEvent(streamId, message) {
+    return String(this.kept.push({ streamId, message }) - 1);
+  }
+
+  async replayEventsAfter(lastEventId, { send }) {
+    const last = Number(lastEventId);
+    const { streamId } = this.kept[last];
+    for (const [place, event] of this.kept.entries()) {
+      // What has no method and no result only says where the stream is.
+      if (place > last && event.streamId === streamId && Object.keys(event.message).length > 0) {
+        await send(String(place), event.message);
+      }
+    }
+    return streamId;
+  }
+}
+
 /** Streamable HTTP: a transport and a server for each session, as the SDK's examples have it. */
 function streamable(app) {
   const sessions = new Map();
   const opened = async () => {
     const transport = new StreamableHTTPServerTransport({
       sessionIdGenerator: randomUUID,
+      eventStore: new Events(),
       onsessioninitialized: (id) => sessions.set(id, transport),
       onsessionclosed: (id) => sessions.delete(id),
     });

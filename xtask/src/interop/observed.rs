@@ -9,7 +9,7 @@ use super::wire::Exchange;
 use serde_json::{Value, json};
 
 /// The names, in the order of the table.
-pub const CHECKS: [&str; 9] = [
+pub const CHECKS: [&str; 10] = [
     "http session id",
     "http headers",
     "http 202 for notifications",
@@ -17,6 +17,7 @@ pub const CHECKS: [&str; 9] = [
     "http question in a call",
     "http list_changed stream",
     "http cancel",
+    "http resumption",
     "http DELETE",
     "http+sse endpoint",
 ];
@@ -69,8 +70,12 @@ impl Observed {
         if self.exchanges.is_empty() {
             return Err(wrong("nothing passed between client and server"));
         }
-        let needs_stream =
-            ["http progress on its stream", "http question in a call", "http list_changed stream"];
+        let needs_stream = [
+            "http progress on its stream",
+            "http question in a call",
+            "http list_changed stream",
+            "http resumption",
+        ];
         if self.over == Over::HttpStateless && needs_stream.contains(&check) {
             return absent("the server answers with JSON, and opens no stream");
         }
@@ -82,6 +87,7 @@ impl Observed {
             "http question in a call" => self.question(),
             "http list_changed stream" => self.list_changed(),
             "http cancel" => self.cancel(),
+            "http resumption" => self.resumption(),
             "http DELETE" => self.delete(),
             "http+sse endpoint" => self.endpoint(),
             _ => Err(wrong("there is no such check")),
@@ -169,10 +175,16 @@ impl Observed {
         }
     }
 
-    /// The exchange that this call's answer came on, and all that came on it.
-    fn stream_of(&self, tool: &str) -> Result<Vec<Value>, Failure> {
-        let call = self.exchanges.iter().find(|exchange| exchange.calls(tool));
-        let call = call.ok_or_else(|| wrong(format!("{tool} was not called")))?;
+    fn countdown(&self, steps: u64) -> Result<&Exchange, Failure> {
+        let counts = |message: &Value| message["params"]["arguments"]["steps"] == steps;
+        let is_it = |exchange: &&Exchange| exchange.calls("countdown") && exchange.asked.iter().any(counts);
+        let call = self.exchanges.iter().find(is_it);
+        call.ok_or_else(|| wrong(format!("there was no countdown from {steps}")))
+    }
+
+    /// All that came on the stream that the countdown was answered on.
+    fn stream_of_countdown(&self) -> Result<Vec<Value>, Failure> {
+        let call = self.countdown(5)?;
         if !self.is_sse() {
             return if call.is_stream() {
                 Ok(call.answers())
@@ -190,7 +202,7 @@ impl Observed {
     }
 
     fn progress(&self) -> Outcome {
-        let came = self.stream_of("countdown")?;
+        let came = self.stream_of_countdown()?;
         let is_progress = |message: &Value| message["method"] == "notifications/progress";
         let last =
             came.iter().rposition(is_progress).ok_or_else(|| wrong("no progress on the call's stream"))?;
@@ -270,11 +282,35 @@ impl Observed {
             return Err(wrong(format!("of {}, but the call is {}", ids.0, ids.1)));
         }
         let answered = call.answers().iter().any(|message| message["id"] == *ids.1);
-        if call.whole && call.is_resumable() && !answered {
+        let delete = self.exchanges.iter().find(|exchange| exchange.verb == "DELETE");
+        let in_time = delete.is_none_or(|delete| call.answered < delete.sent);
+        if call.whole && call.is_resumable() && !answered && in_time {
             // A client may take this for a stream that the server wants it to come back to.
             return Err(wrong(format!("the call's stream ends as one to be resumed: {}", shown(call))));
         }
         Ok("notifications/cancelled".to_owned())
+    }
+
+    /// The relay broke the connection of one call: the rest has to come on a stream that takes it up.
+    fn resumption(&self) -> Outcome {
+        if self.is_sse() {
+            return absent("HTTP+SSE cannot take up a stream again");
+        }
+        if self.opening().is_none() {
+            return absent("2026-07-28 cannot take up a stream again");
+        }
+        let broken = self.countdown(7)?;
+        let again: Vec<&Exchange> =
+            self.exchanges.iter().filter(|exchange| exchange.header("last-event-id").is_some()).collect();
+        if again.is_empty() {
+            return Err(wrong("the client did not come back with Last-Event-ID"));
+        }
+        let came = broken.answers().into_iter().chain(again.iter().flat_map(|exchange| exchange.answers()));
+        let steps: Vec<u64> = came.filter_map(|message| step(&message)).collect();
+        if steps != [1, 2, 3, 4, 5, 6, 7, LIFTOFF] {
+            return Err(wrong(format!("not each once and in order: {steps:?}; {}", shown(again[0]))));
+        }
+        Ok(format!("from {}", again[0].header("last-event-id").unwrap_or_default()))
     }
 
     fn delete(&self) -> Outcome {
@@ -315,6 +351,17 @@ impl Observed {
             None => Ok(first.data.split('?').next().unwrap_or_default().to_owned()),
         }
     }
+}
+
+/// Follows the last report of a countdown.
+const LIFTOFF: u64 = 8;
+
+/// Which step of a countdown a message reports.
+fn step(message: &Value) -> Option<u64> {
+    if message["method"] == "notifications/progress" {
+        return message["params"]["progress"].as_f64().map(|progress| progress as u64);
+    }
+    message.get("result").map(|_| LIFTOFF)
 }
 
 fn has_request(exchange: &Exchange) -> bool {

@@ -2,7 +2,10 @@
 //!
 //! Knows nothing of HTTP and changes one thing, so that neither side can tell: where the client names the relay (in
 //! `Host`), the server is shown its own address, because servers refuse to be taken for another. An end of one side's
-//! bytes is passed on as such. What the copies mean is read in `wire.rs`.
+//! bytes is passed on as such.
+//!
+//! One connection it breaks on purpose, to see it taken up again: the one on which the client counts down from
+//! seven, in the middle of the third report. What the copies mean is read in `wire.rs`.
 
 use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -21,6 +24,10 @@ pub struct Heard {
     pub given_up: bool,
     /// When the client closed it.
     pub closed: Option<usize>,
+    /// How much had been asked, and when; the same for what was answered. Moments are counted over all connections.
+    pub asked_by: Vec<(usize, usize)>,
+    /// See `asked_by`.
+    pub answered_by: Vec<(usize, usize)>,
 }
 
 /// What the connections share.
@@ -28,10 +35,21 @@ pub struct Heard {
 struct Shared {
     connections: Mutex<Vec<Arc<Mutex<Heard>>>>,
     stopped: AtomicBool,
-    /// Counts what clients do, to tell what came before what.
+    /// Counts what happens, to tell what came before what.
     moment: AtomicUsize,
     /// When a client last said something.
     last_word: AtomicUsize,
+    /// Whether a connection was broken on purpose.
+    broken: AtomicBool,
+}
+
+/// What the client of a connection to be broken says, and what the server's last words on it are.
+const TO_BREAK: (&[u8], &[u8]) = (br#""steps":7"#, b"3 of 7");
+
+/// What to pass on, and whether there is to be more.
+struct Passed {
+    bytes: Vec<u8>,
+    more: bool,
 }
 
 /// A port that leads to a server.
@@ -90,24 +108,40 @@ fn join(
     client.set_nodelay(true)?;
     server.set_nodelay(true)?;
     let (to_client, to_server) = (client.try_clone()?, server.try_clone()?);
-    let (answers, shared) = (Arc::clone(&heard), Arc::clone(shared));
+    let (answers, shared, also) = (Arc::clone(&heard), Arc::clone(shared), Arc::clone(shared));
     let (ours, theirs) = (client.local_addr()?.to_string(), server.peer_addr()?.to_string());
     thread::spawn(move || {
         let now = || shared.moment.fetch_add(1, Ordering::SeqCst);
         pass(client, to_server, |bytes| {
-            shared.last_word.store(now(), Ordering::SeqCst);
-            lock(&heard).asked.extend_from_slice(bytes);
-            renamed(bytes, ours.as_bytes(), theirs.as_bytes())
+            let (mut heard, moment) = (lock(&heard), now());
+            shared.last_word.store(moment, Ordering::SeqCst);
+            heard.asked.extend_from_slice(bytes);
+            let length = heard.asked.len();
+            heard.asked_by.push((length, moment));
+            Passed { bytes: renamed(bytes, ours.as_bytes(), theirs.as_bytes()), more: true }
         });
         lock(&heard).closed = Some(now());
     });
     thread::spawn(move || {
         pass(server, to_client, |bytes| {
-            lock(&answers).answered.extend_from_slice(bytes);
-            bytes.to_vec()
+            let mut heard = lock(&answers);
+            let kept = last_words(&heard.asked, bytes).filter(|_| !also.broken.swap(true, Ordering::SeqCst));
+            let said = &bytes[..kept.unwrap_or(bytes.len())];
+            heard.answered.extend_from_slice(said);
+            let length = heard.answered.len();
+            heard.answered_by.push((length, also.moment.fetch_add(1, Ordering::SeqCst)));
+            Passed { bytes: said.to_vec(), more: kept.is_none() }
         });
     });
     Ok(())
+}
+
+/// How much of the bytes to pass on, if the connection is to be broken there.
+fn last_words(asked: &[u8], answered: &[u8]) -> Option<usize> {
+    let (of_client, of_server) = TO_BREAK;
+    asked.windows(of_client.len()).any(|window| window == of_client).then_some(())?;
+    let at = answered.windows(of_server.len()).position(|window| window == of_server)?;
+    Some(at + of_server.len())
 }
 
 /// The bytes with one address in the place of another.
@@ -123,7 +157,7 @@ fn renamed(bytes: &[u8], from: &[u8], to: &[u8]) -> Vec<u8> {
 }
 
 /// Passes bytes on, as `note` gives them back, until there are no more, then the end itself.
-fn pass(mut from: TcpStream, mut to: TcpStream, note: impl Fn(&[u8]) -> Vec<u8>) {
+fn pass(mut from: TcpStream, mut to: TcpStream, note: impl Fn(&[u8]) -> Passed) {
     let mut buffer = vec![0; 64 * 1024];
     loop {
         match from.read(&mut buffer) {
@@ -132,7 +166,8 @@ fn pass(mut from: TcpStream, mut to: TcpStream, note: impl Fn(&[u8]) -> Vec<u8>)
                 return;
             }
             Ok(read) => {
-                if to.write_all(&note(&buffer[..read])).is_err() {
+                let passed = note(&buffer[..read]);
+                if to.write_all(&passed.bytes).is_err() || !passed.more {
                     break;
                 }
             }
@@ -155,6 +190,13 @@ mod tests {
             b"Host: b:22\r\nOrigin: http://b:22\r\n"
         );
         assert_eq!(renamed(b"", b"a:1", b"b"), b"");
+    }
+
+    #[test]
+    fn a_countdown_from_seven_ends_in_its_third_report() {
+        assert_eq!(last_words(br#"{"steps":7}"#, b"2 of 7, 3 of 7, 4 of 7"), Some(14));
+        assert_eq!(last_words(br#"{"steps":7}"#, b"2 of 7"), None);
+        assert_eq!(last_words(br#"{"steps":5}"#, b"3 of 7"), None);
     }
 
     #[test]

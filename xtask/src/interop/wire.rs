@@ -25,6 +25,10 @@ pub struct Exchange {
     pub answer: Vec<u8>,
     /// Whether the server ended the body, and nobody cut it off.
     pub whole: bool,
+    /// When the request had been sent; moments are counted over all connections.
+    pub sent: usize,
+    /// When the response, as far as it got, had come.
+    pub answered: usize,
     /// Whether the client closed the connection on it, and not because the run was over.
     pub given_up: bool,
 }
@@ -137,6 +141,7 @@ pub fn exchanges(heard: &Heard) -> Result<Vec<Exchange>, String> {
         let body = take_body(&head.headers, &mut asked, true)?.body;
         let mut exchange =
             Exchange { verb, path, asked: messages(&body), headers: head.headers, ..Exchange::default() };
+        exchange.sent = moment(&heard.asked_by, heard.asked.len() - asked.len());
         if let Some(answer) = Head::take(&mut answered)? {
             let status = answer.first.split(' ').nth(1).and_then(|status| status.parse().ok());
             exchange.status = status.ok_or_else(|| format!("no status in `{}`", answer.first))?;
@@ -145,6 +150,7 @@ pub fn exchanges(heard: &Heard) -> Result<Vec<Exchange>, String> {
                 (exchange.answer, exchange.whole) = (taken.body, taken.whole);
             }
             exchange.answer_headers = answer.headers;
+            exchange.answered = moment(&heard.answered_by, heard.answered.len() - answered.len());
         }
         found.push(exchange);
     }
@@ -152,6 +158,11 @@ pub fn exchanges(heard: &Heard) -> Result<Vec<Exchange>, String> {
         last.given_up = heard.given_up;
     }
     Ok(found)
+}
+
+/// When so much had passed.
+fn moment(passed_by: &[(usize, usize)], length: usize) -> usize {
+    passed_by.iter().find(|(passed, _)| *passed >= length).map_or(0, |(_, moment)| *moment)
 }
 
 /// A first line and headers.
@@ -214,7 +225,14 @@ mod tests {
     use super::*;
 
     fn heard(asked: &str, answered: &str) -> Vec<Exchange> {
-        let heard = Heard { asked: asked.into(), answered: answered.into(), ..Heard::default() };
+        let (asked_by, answered_by) = (vec![(10, 3), (asked.len(), 5)], vec![(answered.len(), 7)]);
+        let heard = Heard {
+            asked: asked.into(),
+            answered: answered.into(),
+            asked_by,
+            answered_by,
+            ..Heard::default()
+        };
         exchanges(&heard).expect("readable")
     }
 
@@ -229,6 +247,7 @@ mod tests {
         assert!(found[0].asks("ping"));
         assert_eq!((found[0].status, found[0].answers()), (200, vec![serde_json::json!({ "result": 1 })]));
         assert_eq!((found[1].verb.as_str(), found[1].status), ("GET", 405));
+        assert_eq!((found[0].sent, found[0].answered, found[1].sent), (5, 7, 5));
         assert_eq!(found[1].header("accept"), Some("text/event-stream"));
     }
 

@@ -37,7 +37,7 @@ impl From<contexture::Error> for Failure {
 }
 
 /// What a server without sessions cannot do in the legacy era: nothing of its own accord reaches the client.
-const NEEDS_SESSION: [&str; 8] = [
+const NEEDS_SESSION: [&str; 9] = [
     "resources/subscribe updated",
     "logging setLevel + messages",
     "progress",
@@ -46,6 +46,7 @@ const NEEDS_SESSION: [&str; 8] = [
     "elicitation decline",
     "roots",
     "list_changed",
+    "resume",
 ];
 
 /// What is asked for on the command line.

@@ -71,6 +71,8 @@ pub(crate) struct Peer {
     pub(crate) elicited: Inbox<ElicitSchema>,
     /// Whether forms are accepted.
     pub(crate) accepting: Arc<AtomicBool>,
+    /// Where a stream that broke cannot be taken up again, the reason.
+    not_resumable: Option<&'static str>,
 }
 
 impl Peer {
@@ -92,13 +94,24 @@ impl Peer {
             .sampling(model(sampled.clone()))
             .elicitation(person(elicited.clone(), Arc::clone(&accepting)))
             .on_log(move |_, message| log.push(message.clone()));
-        let client = match first.to_str().filter(|first| first.starts_with("http://")) {
+        let url = first.to_str().filter(|first| first.starts_with("http://"));
+        let not_resumable = match url {
+            None => Some("a pipe that broke is gone"),
+            Some(url) if url.ends_with("/sse") => Some("HTTP+SSE cannot take up a stream again"),
+            Some(_) => None,
+        };
+        let client = match url {
             Some(url) => builder.connect(url).await?,
             None => builder.spawn(ChildCommand::new(first).args(words).stderr(Stderr::Inherit)).await?,
         };
         let changes = Inbox::new();
         listen(&client, changes.clone());
-        Ok(Self { client, logged, changes, sampled, elicited, accepting })
+        Ok(Self { client, logged, changes, sampled, elicited, accepting, not_resumable })
+    }
+
+    /// Why a stream that broke cannot be taken up again, if so.
+    pub(crate) fn not_resumable(&self) -> Option<&'static str> {
+        if self.is_modern() { Some("2026-07-28 cannot take up a stream again") } else { self.not_resumable }
     }
 
     pub(crate) fn is_modern(&self) -> bool {

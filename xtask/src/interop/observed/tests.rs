@@ -61,8 +61,13 @@ fn a_notification_is_answered_by_an_empty_202() {
 
 #[test]
 fn progress_belongs_before_the_result_on_the_stream_of_the_call() {
-    let call =
-        || posted(json!({ "id": 2, "method": "tools/call", "params": { "name": "countdown" } }), 200, "{}");
+    let call = || {
+        posted(
+            json!({ "id": 2, "method": "tools/call", "params": { "name": "countdown", "arguments": { "steps": 5 } } }),
+            200,
+            "{}",
+        )
+    };
     let progress = json!({ "method": "notifications/progress" });
     let result = json!({ "id": 2, "result": "liftoff" });
     let check = "http progress on its stream";

@@ -32,8 +32,20 @@ pub(super) async fn logging(peer: &Peer) -> Outcome {
 }
 
 pub(super) async fn progress(peer: &Peer) -> Outcome {
+    countdown(peer, 5).await
+}
+
+/// The relay breaks the connection in the middle of the third report of a countdown from seven.
+pub(super) async fn resume(peer: &Peer) -> Outcome {
+    match peer.not_resumable() {
+        Some(why) => Err(Failure::Absent(why.to_owned())),
+        None => countdown(peer, 7).await,
+    }
+}
+
+async fn countdown(peer: &Peer, steps: u32) -> Outcome {
     let (sender, mut receiver) = tokio::sync::mpsc::unbounded_channel();
-    let call = peer.client.call("countdown", json!({ "steps": 5, "delay_ms": 10 }));
+    let call = peer.client.call("countdown", json!({ "steps": steps, "delay_ms": 20 }));
     let reply = call
         .on_progress(move |report| {
             let _ = sender.send((report.progress, report.total, report.message));
@@ -44,8 +56,9 @@ pub(super) async fn progress(peer: &Peer) -> Outcome {
     while let Ok(report) = receiver.try_recv() {
         heard.push(json!([report.0, report.1, report.2]));
     }
-    let wanted: Vec<_> = (1..=5).map(|step| json!([f64::from(step), 5.0, format!("{step} of 5")])).collect();
-    expect(heard == wanted, "five reports in order", &heard)?;
+    let report = |step| json!([f64::from(step), f64::from(steps), format!("{step} of {steps}")]);
+    let wanted: Vec<_> = (1..=steps).map(report).collect();
+    expect(heard == wanted, "every report, in order", &heard)?;
     Ok(String::new())
 }
 

@@ -159,6 +159,7 @@ pub struct Peer {
     service: RunningService<RoleClient, Responders>,
     pub heard: Arc<Heard>,
     pub modern: bool,
+    pub by_url: bool,
 }
 
 impl Peer {
@@ -173,7 +174,8 @@ impl Peer {
         };
         let responders = Responders::default();
         let heard = responders.0.clone();
-        let connected = if first.starts_with("http://") {
+        let by_url = first.starts_with("http://");
+        let connected = if by_url {
             let transport = StreamableHttpClientTransport::from_uri(first.as_str());
             responders.serve_with_lifecycle(transport, lifecycle).await
         } else {
@@ -185,7 +187,7 @@ impl Peer {
         let service = connected.map_err(|error| format!("{error:?}"))?;
         let modern =
             service.peer_info().is_some_and(|info| info.protocol_version == ProtocolVersion::V_2026_07_28);
-        Ok(Self { service, heard, modern })
+        Ok(Self { service, heard, modern, by_url })
     }
 
     /// Closes the server's stdin and waits for its end; over HTTP, ends the session.
