@@ -72,7 +72,8 @@ pub struct HttpRefusal {
 }
 
 impl HttpRefusal {
-    pub(crate) fn new(status: u16) -> Self {
+    /// A status without more.
+    pub fn new(status: u16) -> Self {
         Self { status, message: String::new(), retry_after: None, error: None }
     }
 }

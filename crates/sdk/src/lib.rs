@@ -28,8 +28,8 @@
 //!
 //! # A client
 //!
-//! [`Client::spawn`] starts a server and finds out which revision it speaks. [Responders](client) answer what
-//! the server asks.
+//! [`Client::spawn`] starts a server, [`Client::connect`] reaches one by URL; both find out which revision it
+//! speaks. [Responders](client) answer what the server asks.
 //!
 //! # Tests
 //!

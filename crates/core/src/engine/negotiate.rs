@@ -197,7 +197,11 @@ impl Negotiation {
 
     fn hear_probe_error(&mut self, error: ErrorObject) -> Step {
         match error.code {
-            code::UNSUPPORTED_PROTOCOL_VERSION => self.hear_unsupported(supported(&error)),
+            code::UNSUPPORTED_PROTOCOL_VERSION => match supported(&error) {
+                // It says what it does not speak, and nothing else.
+                theirs if theirs.is_empty() => self.fall_back(false, Disagreement::Refused(error)),
+                theirs => self.hear_unsupported(theirs),
+            },
             // Only a modern server knows these: it stays modern.
             code::HEADER_MISMATCH | code::MISSING_REQUIRED_CLIENT_CAPABILITY => {
                 Step::Failed(Disagreement::Refused(error))

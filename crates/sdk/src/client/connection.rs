@@ -111,6 +111,8 @@ impl Connection {
     /// Fails what waits, then closes the transport; of a process, waits until it is gone.
     async fn finish(mut self, end: End, local: bool) {
         let open = self.link.end(&end);
+        // Somebody may have known before.
+        let end = self.link.ended().unwrap_or(end);
         if local && !self.deaf {
             // A server that finishes its work before it leaves need not finish what nobody waits for.
             for id in open {

@@ -10,7 +10,7 @@
 //! use contexture::Client;
 //! use serde_json::json;
 //!
-//! let client = Client::spawn(("my-server", ["--stdio"])).await?;
+//! let client = Client::connect("https://example.com/mcp").await?; // or Client::spawn(("my-server", ["--stdio"]))
 //! let sum: i64 = client.call("add", json!({"a": 1, "b": 2})).await?.structured()?;
 //! # let _ = sum;
 //! client.close().await;

@@ -119,7 +119,7 @@ impl Place {
             Some(way) => way.clone(),
             None => {
                 let address = Address::parse(&self.url)?;
-                if address.is_exposed() {
+                if address.is_exposed() && hub.config.http.unix_socket.is_none() {
                     tracing::warn!(%address, "not encrypted: others can read and change what is said");
                 }
                 let fetch = Arc::new(Fetch::new(&address, &hub.config.http, policy)?);

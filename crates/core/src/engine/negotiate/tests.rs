@@ -34,6 +34,7 @@ fn everything_that_is_not_modern_leads_to_the_handshake() {
         (Heard::Silence, false),
         (Heard::Gone, true),
         (error(-32022, &["2025-06-18"]), false),
+        (error(-32022, &[]), false),
     ];
     for (heard, restart) in cases {
         let (mut negotiation, _) = Negotiation::begin(&Revision::ALL, None, Reach::Process);

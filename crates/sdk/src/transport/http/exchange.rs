@@ -19,7 +19,7 @@ use crate::model::Method;
 use crate::transport::Failure;
 
 const JSON: &str = "application/json";
-/// How long a stream may take to end once it has brought its answer, so that its connection can serve again.
+/// How long a body may take to end once nobody wants to know more of it, so that its connection can serve again.
 const TAIL: Duration = Duration::from_millis(250);
 
 /// One POST.
@@ -50,22 +50,25 @@ impl Exchange {
 
     /// A notification or an answer of ours. Nobody waits for it; what goes wrong is worth a line in the log.
     async fn tell(&self) {
-        match self.post().await {
-            Ok(mut reply) if (200..300).contains(&reply.status()) => drop(reply.chunk().await),
-            Ok(reply) => {
-                let refusal = reply.refusal().await;
-                tracing::warn!(method = ?self.message.method, %refusal, "a message was not accepted");
-            }
-            Err(failure) => tracing::warn!(method = ?self.message.method, ?failure, "a message was not sent"),
-        }
+        let posted = self.post().await;
         if self.message.method == Some(Method::Initialized) {
             let _ = self.reports.send(Report::Acknowledged).await;
+        }
+        let method = self.message.method;
+        match posted {
+            Ok(reply) if (200..300).contains(&reply.status()) => reply.forget(TAIL).await,
+            Ok(reply) => match tokio::time::timeout(TAIL, reply.refusal()).await {
+                Ok(refusal) => tracing::warn!(?method, %refusal, "a message was not accepted"),
+                Err(_) => tracing::warn!(?method, "a message was not accepted"),
+            },
+            Err(failure) => tracing::warn!(?method, ?failure, "a message was not sent"),
         }
     }
 
     async fn ask(&mut self, id: &RequestId) -> Result<(), Failure> {
         let mut reply = self.post().await?;
         if self.message.method == Some(Method::Initialize)
+            && reply.status() == 200
             && let Some(session) = reply.headers().get(header::SESSION_ID)
         {
             self.report(Report::Session(session.clone())).await?;
@@ -73,7 +76,7 @@ impl Exchange {
         let (status, kind) = (reply.status(), reply.media_type());
         match status {
             200..300 if self.answered_elsewhere => {
-                while reply.chunk().await?.is_some() {}
+                reply.forget(TAIL).await;
                 Ok(())
             }
             200 if kind == JSON => {

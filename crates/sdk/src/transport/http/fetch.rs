@@ -48,8 +48,8 @@ impl Address {
     pub(super) fn join(&self, reference: &str) -> Result<Self, String> {
         let url = self.0.join(reference).map_err(|error| error.to_string())?;
         let same = url.origin() == self.0.origin() && url.origin().is_tuple();
-        let no_credentials = url.username().is_empty() && url.password().is_none();
-        if same && no_credentials { Ok(Self(url)) } else { Err(display(&url)) }
+        let same_person = (url.username(), url.password()) == (self.0.username(), self.0.password());
+        if same && same_person { Ok(Self(url)) } else { Err(display(&url)) }
     }
 
     fn is_loopback(&self) -> bool {
@@ -225,6 +225,12 @@ impl Reply {
     /// The next piece of the body.
     pub(super) async fn chunk(&mut self) -> Result<Option<Bytes>, Failure> {
         self.0.chunk().await.map_err(|error| Failure::Interrupted(reason(&error)))
+    }
+
+    /// Nobody wants to know the body; if it ends soon, its connection can serve again.
+    pub(super) async fn forget(mut self, within: Duration) {
+        let rest = async { while matches!(self.chunk().await, Ok(Some(_))) {} };
+        let _ = tokio::time::timeout(within, rest).await;
     }
 
     /// The whole body, within a limit.
