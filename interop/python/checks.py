@@ -366,7 +366,7 @@ async def resume(peer) -> str:
         raise Absent(NOT_RESUMABLE[over])
     heard: list = []
     # The relay breaks the connection in the middle of the third report.
-    result = await peer.call("countdown", {"steps": 7, "delay_ms": 20}, progress=heard)
+    result = await peer.call("countdown", {"steps": 7, "delay_ms": 200}, progress=heard)
     expect(said(result) == "liftoff", "liftoff", result)
     wanted = [(step, 7, f"{step} of 7") for step in range(1, 8)]
     expect(await arrived(heard, 7) == wanted, "seven reports in order", heard)

@@ -224,18 +224,18 @@ impl Chosen {
                 let name = format!("ours → {} server, {}", peer.name, how("legacy", over));
                 let client = with_era(vec![ours.client.clone(), "--stateless".to_owned()], "legacy");
                 let server = owned(peer.server).into_iter().chain(["--stateless".to_owned()]).collect();
-                runs.push(Run { name, over, client, server });
+                runs.push(Run { name, over, client, server, ours_serves: false });
                 continue;
             }
             for era in peer.client_eras {
                 let name = format!("{} client → ours, {}", peer.name, how(era, over));
                 let client = with_era(owned(peer.client), era);
-                runs.push(Run { name, over, client, server: ours.server.clone() });
+                runs.push(Run { name, over, client, server: ours.server.clone(), ours_serves: true });
             }
             for era in peer.server_eras {
                 let name = format!("ours → {} server, {}", peer.name, how(era, over));
                 let client = with_era(vec![ours.client.clone()], era);
-                runs.push(Run { name, over, client, server: owned(peer.server) });
+                runs.push(Run { name, over, client, server: owned(peer.server), ours_serves: false });
             }
         }
         runs
@@ -247,7 +247,7 @@ impl Chosen {
             for era in peer.client_eras {
                 let name = format!("{} by itself, {}", peer.name, how(era, over));
                 let client = with_era(owned(peer.client), era);
-                runs.push(Run { name, over, client, server: owned(peer.server) });
+                runs.push(Run { name, over, client, server: owned(peer.server), ours_serves: false });
             }
         }
         runs

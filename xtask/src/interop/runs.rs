@@ -28,6 +28,8 @@ pub struct Run {
     pub client: Vec<String>,
     /// The server's command line.
     pub server: Vec<String>,
+    /// Whether that is our demo.
+    pub ours_serves: bool,
 }
 
 /// Runs all, and returns their columns in the same order.
@@ -114,7 +116,7 @@ impl Run {
         let heard = relay.stop();
         let _ = std::fs::write(&files.wire, transcript(&heard));
         let exchanges = heard.iter().map(wire::exchanges).collect::<Result<Vec<_>, _>>()?;
-        let observed = Observed::new(self.over, exchanges.into_iter().flatten().collect());
+        let observed = Observed::new(self.over, self.ours_serves, exchanges.into_iter().flatten().collect());
         Ok((ended, observed.report()))
     }
 

@@ -36,7 +36,7 @@ fn streamed(mut exchange: Exchange, messages: &[Value]) -> Exchange {
 }
 
 fn verdict(check: &str, more: Vec<Exchange>) -> Outcome {
-    Observed::new(Over::Http, std::iter::once(opening()).chain(more).collect()).run(check)
+    Observed::new(Over::Http, true, std::iter::once(opening()).chain(more).collect()).run(check)
 }
 
 #[test]
@@ -111,10 +111,34 @@ fn a_call_is_cancelled_by_name_or_by_closing_its_stream() {
     let mut ended = streamed(call(), &[]);
     (ended.answer, ended.whole) = (b"id: 1\ndata:\n\n".to_vec(), true);
     assert!(matches!(verdict("http cancel", vec![ended, notice(2)]), Err(Failure::Wrong(_))));
-    let modern = |exchanges| Observed::new(Over::Http, exchanges).run("http cancel");
+    let modern = |exchanges| Observed::new(Over::Http, true, exchanges).run("http cancel");
     assert!(modern(vec![Exchange { given_up: true, ..call() }]).is_ok());
     assert!(matches!(modern(vec![call()]), Err(Failure::Wrong(_))));
     assert!(matches!(modern(vec![Exchange { given_up: true, ..call() }, notice(2)]), Err(Failure::Wrong(_))));
+}
+
+#[test]
+fn a_stream_is_taken_up_where_it_broke() {
+    let progress = |step: u64| json!({ "method": "notifications/progress", "params": { "progress": step } });
+    let steps = |from: u64, to: u64| (from..=to).map(progress).collect::<Vec<_>>();
+    let arguments = json!({ "steps": 7 });
+    let call =
+        json!({ "id": 2, "method": "tools/call", "params": { "name": "countdown", "arguments": arguments } });
+    let broken = || streamed(posted(call.clone(), 200, ""), &steps(1, 2));
+    let rest = |from| {
+        let mut messages = steps(from, 7);
+        messages.push(json!({ "id": 2, "result": {} }));
+        let mut get = streamed(posted(Value::Null, 200, ""), &messages);
+        get.verb = "GET".into();
+        get.headers.extend(headers(&[("last-event-id", "2")]));
+        get
+    };
+    assert!(verdict("http resumption", vec![broken(), rest(3)]).is_ok());
+    for odd in [vec![broken()], vec![broken(), rest(2)], vec![broken(), rest(4)]] {
+        assert!(matches!(verdict("http resumption", odd), Err(Failure::Wrong(_))));
+    }
+    let theirs = Observed::new(Over::Http, false, vec![opening(), broken(), rest(2)]).run("http resumption");
+    assert!(matches!(theirs, Err(Failure::Absent(_))));
 }
 
 #[test]
@@ -134,6 +158,6 @@ fn modern_requests_are_mirrored_in_their_headers() {
 
 #[test]
 fn silence_fails_every_check() {
-    let silent = Observed::new(Over::HttpSse, Vec::new());
+    let silent = Observed::new(Over::HttpSse, true, Vec::new());
     assert_eq!(silent.report().matches("\"fail\"").count(), CHECKS.len());
 }

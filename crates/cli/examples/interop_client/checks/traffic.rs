@@ -45,7 +45,9 @@ pub(super) async fn resume(peer: &Peer) -> Outcome {
 
 async fn countdown(peer: &Peer, steps: u32) -> Outcome {
     let (sender, mut receiver) = tokio::sync::mpsc::unbounded_channel();
-    let call = peer.client.call("countdown", json!({ "steps": steps, "delay_ms": 20 }));
+    let call = peer
+        .client
+        .call("countdown", json!({ "steps": steps, "delay_ms": if steps == 7 { 200 } else { 10 } }));
     let reply = call
         .on_progress(move |report| {
             let _ = sender.send((report.progress, report.total, report.message));

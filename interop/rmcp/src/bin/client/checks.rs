@@ -383,7 +383,7 @@ async fn resume(peer: &Peer) -> Outcome {
     }
     peer.heard.progress.lock().await.clear();
     // The relay breaks the connection in the middle of the third report.
-    let result = peer.call("countdown", json!({ "steps": 7, "delay_ms": 20 })).await?;
+    let result = peer.call("countdown", json!({ "steps": 7, "delay_ms": 200 })).await?;
     same(said(&result)?, json!("liftoff"), "the text")?;
     let mut steps = pluck(&json!(arrived(&peer.heard.progress, 7).await), "message");
     steps.sort_by_key(Value::to_string);

@@ -15,6 +15,7 @@ mod tools;
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError};
+use std::time::Duration;
 
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompleteResult, GetPromptRequestParams,
@@ -225,10 +226,15 @@ impl ServerHandler for Demo {
 /// share one state.
 async fn listen(address: &str, stateless: bool) -> Result<(), Box<dyn std::error::Error>> {
     let demo = Arc::new(Demo::new());
+    // rmcp forgets a stream with its answer: a client that waits the usual three seconds comes too late.
+    let retry = Some(Duration::from_millis(100));
+    let mut sessions = LocalSessionManager::default();
+    sessions.session_config.sse_retry = retry;
     let service: StreamableHttpService<Arc<Demo>, LocalSessionManager> = StreamableHttpService::new(
         move || Ok(Arc::clone(&demo)),
-        Arc::default(),
+        Arc::new(sessions),
         StreamableHttpServerConfig::default()
+            .with_sse_retry(retry)
             .with_legacy_session_mode(!stateless)
             .with_json_response(stateless),
     );
