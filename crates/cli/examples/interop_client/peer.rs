@@ -13,9 +13,13 @@ use contexture::model::{
 };
 use contexture::revision::Revision;
 use contexture::transport::{ChildCommand, Stderr};
-use contexture::{Client, Result};
+use contexture::{Client, Policy, Result};
 
 pub(crate) const ROOTS: [&str; 2] = ["file:///srv/one", "file:///srv/two"];
+
+/// How long a server may take to leave before it is made to. More than by default: where everything is run at once,
+/// an interpreter takes its time to go.
+pub(crate) const GRACE: Duration = Duration::from_secs(8);
 
 /// What came in, in order.
 #[derive(Debug)]
@@ -87,9 +91,12 @@ impl Peer {
             roots = roots.with(Root::new(uri))?;
         }
         let log = logged.clone();
+        let mut policy = Policy::default();
+        policy.child_exit = GRACE;
         let builder = Client::builder()
             .name("contexture-interop", env!("CARGO_PKG_VERSION"))
             .revisions(revisions)
+            .policy(policy)
             .roots(roots)
             .sampling(model(sampled.clone()))
             .elicitation(person(elicited.clone(), Arc::clone(&accepting)))
