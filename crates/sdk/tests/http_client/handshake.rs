@@ -212,6 +212,7 @@ async fn nothing_is_sent_before_the_handshake_is_acknowledged() {
     let given_up = client.call("u", ()).start();
     given_up.cancel("never mind");
     assert!(matches!(given_up.await, Err(Error::Cancelled)));
+    fixture.settle().await;
     assert_eq!(fixture.requests().len(), 2);
     held.expect("the end of the handshake").accept().await;
     fixture.post("tools/call").await.result(said("hello")).await;
