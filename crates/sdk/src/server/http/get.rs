@@ -8,6 +8,7 @@ use std::sync::Arc;
 use http::{HeaderMap, Response, StatusCode};
 
 use super::body::Body;
+use super::events::Replay;
 use super::legacy::{check_version, no_session};
 use super::post::{Version, new_stream};
 use super::reply;
@@ -92,24 +93,23 @@ async fn resume(
     let Some((name, after)) = parse_event_id(last_event_id) else {
         return reply::refused(StatusCode::BAD_REQUEST, "this Last-Event-ID was never given");
     };
-    let gone = || *no_session(StatusCode::NOT_FOUND, "this stream is gone; initialize again");
-    let Some(stream) = session.stream(name) else { return gone() };
+    let Some(stream) = session.stream(name) else { return *gone() };
+    // Looked at twice: a request that is refused must not disturb whoever reads the stream now.
+    if let Err(refused) = missed(table, &stream, after).await {
+        return *refused;
+    }
+    let Ok(turn) = turn(&session, &stream) else {
+        return reply::busy(StatusCode::TOO_MANY_REQUESTS, "this session has enough streams");
+    };
     // From here on whoever read it before gets nothing more, so what is kept is all that there is.
     let reader = stream.attach();
-    let last = stream.last();
-    if after > last {
-        return reply::refused(StatusCode::BAD_REQUEST, "this Last-Event-ID was never given");
-    }
-    let Ok(replay) = table.events.replay(&stream.id, after).await else {
-        return reply::busy(StatusCode::SERVICE_UNAVAILABLE, "the events cannot be read now");
+    let replay = match missed(table, &stream, after).await {
+        Ok(replay) => replay,
+        Err(refused) => {
+            turn.inspect(|turn| session.leave_readers(*turn));
+            return *refused;
+        }
     };
-    if replay.is_empty() && stream.is_over() {
-        return reply::refused(StatusCode::BAD_REQUEST, "nothing follows this event");
-    }
-    let whole = replay.iter().map(|(number, _)| *number).eq(after + 1..=last);
-    if !whole {
-        return gone();
-    }
     let mut first = Vec::new();
     if replay.is_empty() && session.lock().session.rules().has_polling {
         stream.prime(None, &mut first);
@@ -117,10 +117,28 @@ async fn resume(
     for (number, data) in &replay {
         stream.repeat(*number, data, &mut first);
     }
-    let Ok(turn) = turn(&session, &stream) else {
-        return reply::busy(StatusCode::TOO_MANY_REQUESTS, "this session has enough streams");
-    };
     reply::events(SessionEvents::new(session, stream, (reader, turn), table, permit, first))
+}
+
+fn gone() -> Refused {
+    no_session(StatusCode::NOT_FOUND, "this stream is gone; initialize again")
+}
+
+/// What was sent after this event.
+async fn missed(table: &Table, stream: &Stream, after: u64) -> Result<Replay, Refused> {
+    let refused = |why| Err(Box::new(reply::refused(StatusCode::BAD_REQUEST, why)));
+    let last = stream.last();
+    if after > last {
+        return refused("this Last-Event-ID was never given");
+    }
+    let unread = |_| Box::new(reply::busy(StatusCode::SERVICE_UNAVAILABLE, "the events cannot be read now"));
+    let replay = table.events.replay(&stream.id, after).await.map_err(unread)?;
+    if replay.is_empty() && stream.is_over() {
+        return refused("nothing follows this event");
+    }
+    // More may have been sent meanwhile, but nothing may lack.
+    let whole = (after + 1..=last).zip(&replay).filter(|(wanted, (number, _))| wanted == number).count();
+    if whole as u64 == last - after { Ok(replay) } else { Err(gone()) }
 }
 
 /// A stream that belongs to no call has to queue up with the others of its kind.
