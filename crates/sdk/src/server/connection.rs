@@ -20,7 +20,7 @@ use super::bus::Membership;
 use super::exchange::Run;
 use super::hooks::AtWork;
 use super::ledger::Ledger;
-use super::listen::Listens;
+use super::listen::{Declared, Listens};
 use super::pulse::Pulse;
 use super::serving::Serving;
 use super::talk::Talk;
@@ -28,7 +28,7 @@ use super::wire::Wire;
 use crate::Result;
 use crate::engine::{self, PeerCache};
 use crate::json_rpc::{Decoder, Frame, Message, Refusal, Response};
-use crate::model::{ErrorObject, Method, ServerCapabilities};
+use crate::model::{ErrorObject, Method};
 use crate::transport::{Incoming, Transport};
 
 /// Answers to messages whose id could not be read, in a second: a peer that sends rubbish gets no flood.
@@ -44,7 +44,7 @@ pub(super) struct Connection<T> {
     _membership: Membership,
     pub(super) session: Option<engine::Session>,
     /// What the session was told that this server has.
-    pub(super) declared: ServerCapabilities,
+    pub(super) declared: Declared,
     pub(super) peers: PeerCache,
     /// Each with the batch that it came in.
     pub(super) ledger: Ledger<Option<u64>>,
@@ -58,6 +58,8 @@ pub(super) struct Connection<T> {
     /// Work of hooks, which belongs to no exchange.
     pub(super) hooks: AtWork,
     draining: Option<Pin<Box<Sleep>>>,
+    /// Whether requests may say by themselves which revision they speak.
+    pub(super) modern: bool,
     lines: Vec<u8>,
 }
 
@@ -70,7 +72,7 @@ impl<T: Transport> Connection<T> {
         Self {
             decoder: Decoder::new(policy.limits),
             session: None,
-            declared: ServerCapabilities::default(),
+            declared: Declared::default(),
             peers: PeerCache::default(),
             ledger: Ledger::new(policy),
             running: FuturesUnordered::new(),
@@ -82,6 +84,7 @@ impl<T: Transport> Connection<T> {
             alarm: None,
             hooks: AtWork::default(),
             draining: None,
+            modern: true,
             lines: Vec::new(),
             _membership: Membership::new(&serving.registry, &wire),
             wire,
@@ -89,6 +92,13 @@ impl<T: Transport> Connection<T> {
             transport,
             serving,
         }
+    }
+
+    /// Serves only what `initialize` opens.
+    #[cfg(feature = "http-server")]
+    pub(super) fn legacy_only(mut self) -> Self {
+        self.modern = false;
+        self
     }
 
     /// Serves until the peer has finished or `stop` is ready, then finishes the work at hand.
