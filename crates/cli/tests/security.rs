@@ -22,6 +22,8 @@ mod hostile;
 #[path = "security/vices.rs"]
 mod vices;
 
+#[path = "security/advisories.rs"]
+mod advisories;
 #[path = "security/bounds.rs"]
 mod bounds;
 #[path = "security/client_alone.rs"]
@@ -42,6 +44,8 @@ mod features;
 mod framing;
 #[path = "security/guard.rs"]
 mod guard;
+#[path = "security/h2.rs"]
+mod h2;
 #[path = "security/header_mirror.rs"]
 mod header_mirror;
 #[path = "security/http.rs"]
@@ -52,6 +56,8 @@ mod http_bodies;
 mod lifecycle;
 #[path = "security/memory.rs"]
 mod memory;
+#[path = "security/pair.rs"]
+mod pair;
 #[path = "security/pairing.rs"]
 mod pairing;
 #[path = "security/process.rs"]
