@@ -29,10 +29,16 @@ fn main() -> ExitCode {
     };
     trace::start();
     match &command.verb {
-        Some(Verb::Demo { page_size }) => serve_demo(*page_size),
+        Some(Verb::Demo { page_size, listen }) => serve_demo(*page_size, listen.as_deref()),
         Some(verb) => verbs::run(verb),
         None => story::tell(),
     }
+}
+
+async fn listen_at(options: demo::Options, address: &str) -> Result<(), Failure> {
+    let server = demo::server(options).into_http()?.bind(address).await?;
+    terminal::note(&format!("listening on {}", server.url()));
+    Ok(server.serve().await?)
 }
 
 /// Help is no failure; a command line that cannot be understood is one of usage.
@@ -53,11 +59,14 @@ fn misread(error: &clap::Error) -> ExitCode {
     ExitCode::FAILURE
 }
 
-/// One connection is served fastest by the thread that reads it.
-fn serve_demo(page_size: Option<u32>) -> ExitCode {
+/// One connection is served fastest by the thread that reads it; many share all threads.
+fn serve_demo(page_size: Option<u32>, listen: Option<&str>) -> ExitCode {
     let options = demo::Options { page_size: page_size.map(|entries| entries as usize) };
     // The server itself drains on SIGTERM. A handler that blocks a thread does not keep the process.
-    let served = verbs::alone(async { Ok(demo::server(options).serve_stdio().await?) });
+    let served = match listen {
+        None => verbs::alone(async { Ok(demo::server(options).serve_stdio().await?) }),
+        Some(address) => verbs::together(listen_at(options, address)),
+    };
     match served {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => failure.report(Format::Text),

@@ -27,8 +27,11 @@ const TARGETS: &str =
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {
-    /// Serves the demo over standard input and output.
+    /// Serves the demo, over standard input and output or over HTTP.
     Demo {
+        /// Serves it over HTTP on this address, at /mcp; port 0 takes any that is free.
+        #[arg(long, value_name = "ADDRESS")]
+        listen: Option<String>,
         /// Entries on one page of a list.
         #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
         page_size: Option<u32>,

@@ -48,6 +48,40 @@ pub struct Policy {
     pub notifications_per_second: u32,
     /// Calls and completions that one session may begin in a second.
     pub calls_per_second: u32,
+    /// Bytes of one HTTP request's body.
+    pub body_bytes: usize,
+    /// How long the head of an HTTP request may take to arrive.
+    pub header_time: Duration,
+    /// How long the body of an HTTP request may take to arrive.
+    pub body_time: Duration,
+    /// HTTP connections at once; more are accepted only when others have gone.
+    pub connections: usize,
+    /// HTTP requests at once, of everybody together. Streams that only listen do not count.
+    pub requests_at_once: usize,
+    /// Streams of changes over HTTP at once, of everybody together.
+    pub streams: usize,
+    /// Streams of one legacy session: those that are open, and those that can be taken up again.
+    pub session_streams: usize,
+    /// Legacy sessions over HTTP, of everybody together.
+    pub sessions: usize,
+    /// Legacy sessions over HTTP of one proven caller.
+    pub sessions_per_principal: usize,
+    /// Legacy sessions over HTTP of callers who proved nothing, together.
+    pub anonymous_sessions: usize,
+    /// How long a legacy session may be without a request or an open stream.
+    pub session_idle: Duration,
+    /// How old a legacy session may become.
+    pub session_age: Duration,
+    /// Events of one legacy session that are kept for clients that were cut off.
+    pub kept_events: usize,
+    /// Bytes of those events.
+    pub kept_event_bytes: usize,
+    /// Bytes of kept events of all sessions together.
+    pub all_kept_event_bytes: usize,
+    /// How long events are kept.
+    pub kept_event_age: Duration,
+    /// A stream that is silent for so long says that it is there.
+    pub stream_pulse: Duration,
     /// How long the work at hand may take when a connection ends.
     pub drain: Duration,
     /// What is kept of a child's standard error.
@@ -81,6 +115,23 @@ impl Default for Policy {
             listen_streams: 16,
             notifications_per_second: 1_000,
             calls_per_second: u32::MAX,
+            body_bytes: 4 * 1024 * 1024,
+            header_time: Duration::from_secs(30),
+            body_time: Duration::from_secs(30),
+            connections: 16_384,
+            requests_at_once: 4_096,
+            streams: 8_192,
+            session_streams: 64,
+            sessions: 16_384,
+            sessions_per_principal: 64,
+            anonymous_sessions: 1_000,
+            session_idle: Duration::from_secs(30 * 60),
+            session_age: Duration::from_secs(24 * 60 * 60),
+            kept_events: 1_000,
+            kept_event_bytes: 4 * 1024 * 1024,
+            all_kept_event_bytes: 256 * 1024 * 1024,
+            kept_event_age: Duration::from_secs(10 * 60),
+            stream_pulse: Duration::from_secs(15),
             drain: Duration::from_secs(30),
             stderr_bytes: 64 * 1024,
             child_exit: Duration::from_secs(2),

@@ -52,10 +52,20 @@ where
 
 /// Runs on a runtime of its own, which is gone afterwards and takes all children with it.
 pub(crate) fn alone<T>(work: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(|error| Failure::usage(format!("no runtime: {error}")))?;
+    run_on(tokio::runtime::Builder::new_current_thread(), work)
+}
+
+/// Runs on as many threads as the machine has cores.
+pub(crate) fn together<T>(work: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
+    run_on(tokio::runtime::Builder::new_multi_thread(), work)
+}
+
+fn run_on<T>(
+    mut runtime: tokio::runtime::Builder,
+    work: impl Future<Output = Result<T, Failure>>,
+) -> Result<T, Failure> {
+    let runtime =
+        runtime.enable_all().build().map_err(|error| Failure::usage(format!("no runtime: {error}")))?;
     let outcome = runtime.block_on(work);
     // A thread that still waits for the keyboard is no reason to stay.
     runtime.shutdown_background();

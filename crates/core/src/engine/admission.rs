@@ -125,12 +125,43 @@ impl PeerCache {
     }
 }
 
-/// Admits a modern request, in the order in which faults are to be reported: metadata, version, method.
+/// What the headers of an HTTP request say about its body.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Mirror<'a> {
+    /// The revision.
+    pub version: Option<&'a str>,
+    /// The method.
+    pub method: Option<&'a str>,
+}
+
+impl Mirror<'_> {
+    fn check(&self, version: &str, method: &str) -> Result<(), ErrorObject> {
+        let faults = [("MCP-Protocol-Version", self.version, version), ("Mcp-Method", self.method, method)];
+        for (header, said, meant) in faults {
+            match said {
+                None => return Err(ErrorObject::header_mismatch(format!("the header {header} is missing"))),
+                Some(said) if said != meant => {
+                    let reason = format!("the header {header} and the body do not say the same");
+                    return Err(ErrorObject::header_mismatch(reason));
+                }
+                Some(_) => {}
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Admits a modern request, in the order in which faults are to be reported: metadata, headers,
+/// version, method. `mirror` is what HTTP headers say; a pipe has none.
 ///
 /// Returns `None` where the request does not say that it is modern.
-pub fn admit_modern(request: &Request<'_>, cache: &mut PeerCache) -> Option<Result<Exchange, ErrorObject>> {
+pub fn admit_modern(
+    request: &Request<'_>,
+    cache: &mut PeerCache,
+    mirror: Option<&Mirror<'_>>,
+) -> Option<Result<Exchange, ErrorObject>> {
     match DecidingMeta::read(request.meta) {
-        Ok(meta) if meta.protocol_version.is_some() => Some(admit(request, &meta, cache)),
+        Ok(meta) if meta.protocol_version.is_some() => Some(admit(request, &meta, cache, mirror)),
         _ => None,
     }
 }
@@ -139,6 +170,7 @@ fn admit(
     request: &Request<'_>,
     meta: &DecidingMeta<'_>,
     cache: &mut PeerCache,
+    mirror: Option<&Mirror<'_>>,
 ) -> Result<Exchange, ErrorObject> {
     let requested: String = meta
         .protocol_version
@@ -153,6 +185,9 @@ fn admit(
         .map(|raw| serde_json::from_str(raw.get()))
         .transpose()
         .map_err(|_| ErrorObject::invalid_params("logLevel in _meta is not a level"))?;
+    if let Some(mirror) = mirror {
+        mirror.check(&requested, &request.method)?;
+    }
     let revision = Revision::parse(&requested)
         .filter(|revision| revision.is_modern())
         .ok_or_else(|| unsupported_version(&requested))?;

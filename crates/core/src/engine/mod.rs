@@ -9,7 +9,7 @@ mod negotiate;
 mod pending;
 mod session;
 
-pub use admission::{BUSY, Exchange, Peer, PeerCache, admit_modern};
+pub use admission::{BUSY, Exchange, Mirror, Peer, PeerCache, admit_modern};
 pub use allowance::Allowance;
 pub use in_flight::{InFlight, NotAccepted};
 pub use negotiate::{Disagreement, Heard, Negotiation, Step};

@@ -134,6 +134,11 @@ impl Session {
         self.subscriptions.remove(uri);
     }
 
+    /// The resources that are watched.
+    pub fn subscriptions(&self) -> impl Iterator<Item = &str> {
+        self.subscriptions.iter().map(String::as_str)
+    }
+
     /// Whether a change of this resource is to be told.
     pub fn watches(&self, uri: &str) -> bool {
         self.subscriptions.contains(uri)

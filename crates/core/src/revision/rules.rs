@@ -115,6 +115,14 @@ pub struct Rules {
     pub has_server_requests: bool,
     /// Changes are listened for with `subscriptions/listen`.
     pub has_listen: bool,
+    /// HTTP requests name the revision in a header.
+    pub has_version_header: bool,
+    /// HTTP requests repeat method, name and annotated arguments in headers.
+    pub has_header_mirroring: bool,
+    /// A stream over HTTP begins with an event that has only an id, and may be closed before its answer.
+    pub has_polling: bool,
+    /// Over HTTP, whoever goes away has cancelled what it asked for.
+    pub disconnect_cancels: bool,
 }
 
 pub(super) const V2024_11_05: Rules = Rules {
@@ -151,6 +159,10 @@ pub(super) const V2024_11_05: Rules = Rules {
     has_ping: true,
     has_server_requests: true,
     has_listen: false,
+    has_version_header: false,
+    has_header_mirroring: false,
+    has_polling: false,
+    disconnect_cancels: false,
 };
 
 pub(super) const V2025_03_26: Rules = Rules {
@@ -173,6 +185,7 @@ pub(super) const V2025_06_18: Rules = Rules {
     structured_output: StructuredOutput::Object,
     has_completion_context: true,
     elicitation: ElicitationForms::Flat,
+    has_version_header: true,
     ..V2025_03_26
 };
 
@@ -187,6 +200,7 @@ pub(super) const V2025_11_25: Rules = Rules {
     has_url_required_error: true,
     has_sampling_tools: true,
     has_core_tasks: true,
+    has_polling: true,
     ..V2025_06_18
 };
 
@@ -207,5 +221,8 @@ pub(super) const V2026_07_28: Rules = Rules {
     has_ping: false,
     has_server_requests: false,
     has_listen: true,
+    has_header_mirroring: true,
+    has_polling: false,
+    disconnect_cancels: true,
     ..V2025_11_25
 };

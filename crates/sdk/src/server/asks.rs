@@ -130,14 +130,15 @@ impl Context {
         self.need(Capability::Roots)?;
         self.claim(key)?;
         let may_cache = self.peer().capabilities.roots.as_ref().is_some_and(|roots| roots.announces());
-        if let Some(roots) = self.inner.wire.roots().filter(|_| may_cache) {
+        let talk = self.inner.wire.talk().filter(|_| may_cache && self.rules().has_server_requests);
+        if let Some(roots) = talk.and_then(|talk| talk.roots()) {
             return Ok(roots);
         }
-        let asked_at = self.inner.wire.roots_changes();
+        let asked_at = talk.map_or(0, |talk| talk.roots_changes());
         let answer: ListRootsResult = self.ask(key, InputRequest::ListRoots(None)).await?;
         let roots = super::roots::valid_roots(answer.roots.into_vec());
-        if may_cache && self.rules().has_server_requests {
-            self.inner.wire.remember_roots(&roots, asked_at);
+        if let Some(talk) = talk {
+            talk.remember_roots(&roots, asked_at);
         }
         Ok(roots)
     }

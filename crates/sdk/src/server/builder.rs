@@ -373,6 +373,25 @@ impl Server {
         server.serve_until(transport, terminated()).await
     }
 
+    /// A tower service that serves every revision over HTTP: mount it, or [serve](super::HttpServer::serve) it.
+    ///
+    /// # Errors
+    /// When the server was not put together correctly.
+    #[cfg(feature = "http-server")]
+    pub fn into_http(self) -> Result<super::HttpServer> {
+        Ok(self.build()?.into_http())
+    }
+
+    /// Serves over HTTP on this address, at `/mcp`, until the process is asked to terminate. It answers to
+    /// this machine only; [`into_http`](Self::into_http) has more to choose from.
+    ///
+    /// # Errors
+    /// When the server was not put together correctly, or the address cannot be had.
+    #[cfg(feature = "http-server")]
+    pub async fn serve_http(self, address: &str) -> Result<()> {
+        self.into_http()?.serve(address).await
+    }
+
     /// Serves one connection.
     ///
     /// # Errors

@@ -42,6 +42,12 @@ impl BuiltServer {
         Connection::new(Arc::clone(&self.serving), transport, Principal::local()).serve(stop).await
     }
 
+    /// Serves over HTTP: a tower service.
+    #[cfg(feature = "http-server")]
+    pub fn into_http(self) -> super::HttpServer {
+        super::HttpServer::new(self.serving)
+    }
+
     /// A handle to change the offer while serving.
     pub fn registry(&self) -> Registry {
         self.serving.registry.clone()

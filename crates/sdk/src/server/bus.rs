@@ -1,9 +1,11 @@
-//! Changes of lists and resources, from whoever makes them to every connection.
+//! Changes of lists and resources, from whoever makes them to everybody who is connected.
 //!
-//! The bus knows no sessions and no subscriptions; a connection decides what of it concerns its peer.
+//! The bus knows no sessions and no subscriptions; whoever joins it decides what of it concerns its peer.
 
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
+use super::Registry;
 use super::wire::Wire;
 
 /// Something that clients may want to know.
@@ -13,24 +15,50 @@ pub(crate) enum Change {
     Prompts,
     Resources,
     Updated(String),
+    /// The server is being stopped.
+    #[cfg_attr(not(feature = "http-server"), allow(dead_code, reason = "a pipe's own loop is told to stop"))]
+    Stopping,
 }
 
-/// All connections that are open.
+/// All wires that want to hear of changes.
 #[derive(Debug, Default)]
 pub(crate) struct Bus {
-    connections: Mutex<Vec<Weak<Wire>>>,
+    /// By address, so that each can leave at once: there may be many thousands.
+    members: Mutex<HashMap<usize, Weak<Wire>>>,
+}
+
+/// A place on the bus, for as long as this is kept.
+pub(crate) struct Membership {
+    registry: Registry,
+    wire: Arc<Wire>,
+}
+
+impl Membership {
+    pub(crate) fn new(registry: &Registry, wire: &Arc<Wire>) -> Self {
+        registry.bus().members().insert(address(wire), Arc::downgrade(wire));
+        Self { registry: registry.clone(), wire: Arc::clone(wire) }
+    }
+}
+
+impl Drop for Membership {
+    fn drop(&mut self) {
+        self.registry.bus().members().remove(&address(&self.wire));
+    }
+}
+
+fn address(wire: &Arc<Wire>) -> usize {
+    Arc::as_ptr(wire).addr()
 }
 
 impl Bus {
-    pub(crate) fn join(&self, wire: &Arc<Wire>) {
-        let mut connections = self.connections.lock().unwrap_or_else(PoisonError::into_inner);
-        connections.retain(|known| known.strong_count() > 0);
-        connections.push(Arc::downgrade(wire));
+    fn members(&self) -> MutexGuard<'_, HashMap<usize, Weak<Wire>>> {
+        self.members.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(crate) fn publish(&self, change: &Change) {
-        let connections = self.connections.lock().unwrap_or_else(PoisonError::into_inner);
-        for wire in connections.iter().filter_map(Weak::upgrade) {
+        // Whoever is woken may join or leave, so the lock is free again by then.
+        let wires: Vec<_> = self.members().values().filter_map(Weak::upgrade).collect();
+        for wire in wires {
             wire.changed(change);
         }
     }

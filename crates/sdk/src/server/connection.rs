@@ -14,16 +14,19 @@ use bytes::Bytes;
 use futures_util::stream::{FuturesUnordered, Stream};
 use tokio::time::Sleep;
 
+use super::Principal;
 use super::batch::Batches;
+use super::bus::Membership;
 use super::exchange::Run;
 use super::hooks::AtWork;
+use super::ledger::Ledger;
 use super::listen::Listens;
 use super::pulse::Pulse;
 use super::serving::Serving;
+use super::talk::Talk;
 use super::wire::Wire;
-use super::{Context, Principal};
 use crate::Result;
-use crate::engine::{self, InFlight, PeerCache};
+use crate::engine::{self, PeerCache};
 use crate::json_rpc::{Decoder, Frame, Message, Refusal, Response};
 use crate::model::{ErrorObject, Method, ServerCapabilities};
 use crate::transport::{Incoming, Transport};
@@ -37,18 +40,18 @@ pub(super) struct Connection<T> {
     transport: T,
     pub(super) decoder: Decoder,
     pub(super) wire: Arc<Wire>,
+    pub(super) talk: Arc<Talk>,
+    _membership: Membership,
     pub(super) session: Option<engine::Session>,
     /// What the session was told that this server has.
     pub(super) declared: ServerCapabilities,
     pub(super) peers: PeerCache,
-    pub(super) in_flight: InFlight<(Context, Option<u64>)>,
+    /// Each with the batch that it came in.
+    pub(super) ledger: Ledger<Option<u64>>,
     pub(super) running: FuturesUnordered<Run>,
-    /// Handlers whose request was cancelled and that are not dropped yet.
-    pub(super) withdrawn: usize,
     pub(super) listens: Listens,
     pub(super) batches: Batches,
     complaints: engine::Allowance,
-    pub(super) calls: engine::Allowance,
     pub(super) principal: Principal,
     pulse: Pulse,
     alarm: Option<Pin<Box<Sleep>>>,
@@ -60,28 +63,29 @@ pub(super) struct Connection<T> {
 
 impl<T: Transport> Connection<T> {
     pub(super) fn new(serving: Arc<Serving>, transport: T, principal: Principal) -> Self {
-        let wire = Wire::new(&serving.policy);
-        serving.registry.bus().join(&wire);
+        let talk = Talk::new(&serving.policy);
+        let wire = Wire::new(&serving.policy, Some(Arc::clone(&talk)));
+        talk.speaks_over(&wire);
         let policy = &serving.policy;
         Self {
             decoder: Decoder::new(policy.limits),
             session: None,
             declared: ServerCapabilities::default(),
             peers: PeerCache::default(),
-            in_flight: InFlight::new(policy.in_flight),
+            ledger: Ledger::new(policy),
             running: FuturesUnordered::new(),
-            withdrawn: 0,
             listens: Listens::new(policy.listen_streams),
             batches: Batches::default(),
             complaints: engine::Allowance::new(COMPLAINTS_PER_SECOND),
-            calls: engine::Allowance::new(policy.calls_per_second),
             principal,
             pulse: Pulse::new(serving.keep_alive),
             alarm: None,
             hooks: AtWork::default(),
             draining: None,
             lines: Vec::new(),
+            _membership: Membership::new(&serving.registry, &wire),
             wire,
+            talk,
             transport,
             serving,
         }
@@ -97,10 +101,9 @@ impl<T: Transport> Connection<T> {
             self.poll_serve(cx)
         })
         .await;
+        self.talk.stop_asking();
         self.wire.close();
-        for (_, (context, _)) in self.in_flight.drain() {
-            context.inner.life.cancel(Some("the connection is over".into()));
-        }
+        self.ledger.end("the connection is over");
         match ended {
             // A peer that went away without a word has every right to.
             Err(error) if matches!(error.kind(), ErrorKind::BrokenPipe | ErrorKind::ConnectionReset) => {
@@ -152,15 +155,13 @@ impl<T: Transport> Connection<T> {
     }
 
     fn poll_alarm(&mut self, cx: &mut TaskContext<'_>) {
-        self.wire.expire();
         if let Some(work) = self.pulse.beat(self.session.as_ref(), &self.wire) {
             self.hooks.push(work);
         }
         if self.pulse.is_dead() && self.draining.is_none() {
             self.drain();
         }
-        let next = [self.wire.next_deadline(), self.pulse.next()].into_iter().flatten().min();
-        let Some(next) = next else {
+        let Some(next) = self.pulse.next() else {
             self.alarm = None;
             return;
         };
@@ -208,7 +209,7 @@ impl<T: Transport> Connection<T> {
     fn drain(&mut self) {
         let grace = self.serving.policy.drain;
         self.draining = Some(Box::pin(tokio::time::sleep(grace)));
-        self.wire.stop_asking();
+        self.talk.stop_asking();
         self.end_listens();
     }
 
@@ -263,7 +264,7 @@ impl<T: Transport> Connection<T> {
             return tracing::debug!(error = refusal.error.message, "dropped a notification");
         }
         if let Some(id) = refusal.id.as_ref().filter(|_| !refusal.has_method) {
-            self.wire.settle_malformed(id, &refusal.error);
+            self.talk.settle_malformed(id, &refusal.error);
         }
         if refusal.id.is_some() || batch.is_some() {
             self.answer_error(refusal.id.as_ref(), &refusal.error, batch);
@@ -281,7 +282,7 @@ impl<T: Transport> Connection<T> {
 
     fn response(&mut self, response: Response<'_>) {
         match response.id {
-            Some(id) => self.wire.settle(&id, response.outcome),
+            Some(id) => drop(self.talk.settle(&id, response.outcome)),
             None => tracing::warn!("the client could not read a message of ours"),
         }
     }

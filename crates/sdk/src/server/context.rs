@@ -14,6 +14,7 @@ use serde::Serialize;
 use tokio::sync::Notify;
 
 use super::asks::Asks;
+use super::mirrored::Head;
 use super::serving::Serving;
 use super::wire::Wire;
 use super::{Principal, Registry, Session};
@@ -38,6 +39,9 @@ pub(super) struct Inner {
     pub(super) principal: Principal,
     /// The text of `_meta`, or nothing.
     pub(super) meta: Bytes,
+    /// Over HTTP: the headers.
+    #[cfg_attr(not(feature = "http-server"), allow(dead_code, reason = "there are none then"))]
+    pub(super) head: Option<Head>,
     pub(super) life: Life,
     last_progress: Mutex<f64>,
     pub(super) asks: Mutex<Asks>,
@@ -93,6 +97,7 @@ impl Context {
         wire: Arc<Wire>,
         principal: Principal,
         meta: Bytes,
+        head: Option<Head>,
         asks: Asks,
     ) -> Self {
         let inner = Inner {
@@ -101,6 +106,7 @@ impl Context {
             wire,
             principal,
             meta,
+            head,
             life: Life::default(),
             last_progress: Mutex::new(f64::NEG_INFINITY),
             asks: Mutex::new(asks),
@@ -136,15 +142,28 @@ impl Context {
         serde_json::from_slice(&self.inner.meta).unwrap_or_default()
     }
 
+    /// The headers of the HTTP request that this call came with. `None` over a pipe.
+    #[cfg(feature = "http-server")]
+    pub fn headers(&self) -> Option<&http::HeaderMap> {
+        self.inner.head.as_deref()
+    }
+
+    /// Lets go of the client's HTTP connection while this call goes on; the client comes back for the answer
+    /// after this time. For calls that take long, where the revision has polling (2025-11-25); without effect
+    /// elsewhere.
+    pub fn hang_up(&self, come_back: std::time::Duration) {
+        if self.rules().has_polling {
+            self.inner.wire.hang_up(come_back);
+        }
+    }
+
     /// The session that this call belongs to, where the era has sessions. Through it a server can speak
     /// outside of any call.
     pub fn session(&self) -> Option<Session> {
         self.rules().has_server_requests.then(|| {
-            Session::new(
-                Arc::clone(&self.inner.wire),
-                Arc::clone(&self.inner.exchange.peer),
-                self.inner.serving.policy.patience,
-            )
+            let own = || Arc::clone(&self.inner.wire);
+            let general = self.inner.wire.talk().and_then(|talk| talk.general()).unwrap_or_else(own);
+            Session::new(general, Arc::clone(&self.inner.exchange.peer), self.inner.serving.policy.patience)
         })
     }
 
@@ -219,7 +238,8 @@ impl Context {
     }
 
     fn send_log(&self, level: LoggingLevel, logger: Option<&str>, data: &impl Serialize) {
-        let session = self.inner.wire.log_level().filter(|_| self.rules().has_set_level);
+        let session =
+            self.inner.wire.talk().and_then(|talk| talk.log_level()).filter(|_| self.rules().has_set_level);
         let wanted = session.or(self.inner.exchange.log_level).is_some_and(|wanted| level >= wanted);
         if !wanted || !self.inner.serving.has_logging() || self.inner.life.is_over() {
             return;

@@ -10,16 +10,17 @@ use std::task::{Context as TaskContext, Poll};
 
 use bytes::Bytes;
 
+use super::admission::note;
 use super::connection::Connection;
 use super::exchange::{Outcome, Run, guarded};
 use super::hooks::{Occasion, SessionHook};
 use super::operation::Reply;
 use super::serving::Arrival;
 use super::{Context, Session};
-use crate::engine::{self, Admitted, Exchange, admit_modern, negotiate};
+use crate::engine::{self, Admitted, Exchange};
 use crate::json_rpc::{self, Notification, Request, RequestId};
-use crate::model::{CancelledParams, ErrorObject, InitializeParams, InitializeResult, Method};
-use crate::revision::{ErrorId, Lower};
+use crate::model::{CancelledParams, ErrorObject, InitializeParams, Method};
+use crate::revision::ErrorId;
 use crate::transport::Transport;
 
 impl<T: Transport> Connection<T> {
@@ -30,9 +31,9 @@ impl<T: Transport> Connection<T> {
         batch: Option<u64>,
         cx: &mut TaskContext<'_>,
     ) {
-        let admitted = match admit_modern(request, &mut self.peers) {
+        let admitted = match self.serving.admit_modern(request, &mut self.peers, None) {
             Some(_) if batch.is_some() => Err(ErrorObject::invalid_request("this revision has no batches")),
-            Some(modern) => modern.and_then(|exchange| self.spoken(exchange)).map(Admitted::Exchange),
+            Some(modern) => modern.map(Admitted::Exchange),
             None => engine::Session::admit(self.session.as_ref(), request),
         };
         let begun = match admitted {
@@ -51,16 +52,6 @@ impl<T: Transport> Connection<T> {
         }
     }
 
-    /// Whether this server was told to speak the revision.
-    fn spoken(&self, exchange: Exchange) -> std::result::Result<Exchange, ErrorObject> {
-        if self.serving.revisions.contains(&exchange.rules.revision) {
-            return Ok(exchange);
-        }
-        let modern = self.serving.revisions.iter().filter(|revision| revision.is_modern());
-        let supported: Vec<_> = modern.map(|revision| revision.as_str()).collect();
-        Err(ErrorObject::unsupported_version(exchange.rules.revision.as_str(), &supported))
-    }
-
     fn begin(
         &mut self,
         exchange: Exchange,
@@ -69,31 +60,20 @@ impl<T: Transport> Connection<T> {
         batch: Option<u64>,
         cx: &mut TaskContext<'_>,
     ) -> std::result::Result<(), ErrorObject> {
-        self.in_flight.check(&exchange.id)?;
-        self.check_room(cx)?;
-        if let Some(token) = &exchange.progress_token
-            && self
-                .in_flight
-                .values()
-                .any(|(other, _)| other.inner.exchange.progress_token.as_ref() == Some(token))
-        {
-            // Nobody could tell whose progress it is.
-            return Err(ErrorObject::invalid_params("another request in flight has this progress token"));
+        if self.ledger.is_crowded() {
+            self.poll_work(cx);
         }
         if self.listens.has(&exchange.id) {
             return Err(engine::NotAccepted::IdInUse.into());
         }
-        if matches!(exchange.method, Method::ToolsCall | Method::CompletionComplete)
-            && !self.calls.take(self.wire.now())
-        {
-            return Err(ErrorObject::new(engine::BUSY, "too many calls; try again later"));
-        }
+        self.ledger.admit(&exchange, self.wire.now())?;
         let arrival = Arrival {
             params: request.params,
             meta: request.meta,
             frame,
             principal: &self.principal,
             wire: &self.wire,
+            head: None,
         };
         let mut run = guarded(|| self.serving.begin(exchange, &arrival))??;
         // Most handlers are done at once; those never enter a table or a queue.
@@ -102,20 +82,8 @@ impl<T: Transport> Connection<T> {
             return Ok(());
         }
         self.batches.keep_open(batch);
-        self.in_flight.open(request.id.clone(), (run.context.clone(), batch))?;
+        self.ledger.enter(&run.context, batch)?;
         self.running.push(run);
-        Ok(())
-    }
-
-    /// Handlers of cancelled requests count until they are dropped, which is done here if it matters.
-    fn check_room(&mut self, cx: &mut TaskContext<'_>) -> std::result::Result<(), engine::NotAccepted> {
-        let limit = self.serving.policy.in_flight;
-        if self.withdrawn > 0 && self.in_flight.len() + self.withdrawn >= limit {
-            self.poll_work(cx);
-        }
-        if self.in_flight.len() + self.withdrawn >= limit {
-            return Err(engine::NotAccepted::Busy { limit });
-        }
         Ok(())
     }
 
@@ -123,12 +91,7 @@ impl<T: Transport> Connection<T> {
         if context.method() == Method::ResourcesUpdated {
             return self.conclude_quietly(outcome);
         }
-        // A cancelled request has left the table, and another may have its id by now.
-        if matches!(outcome, Outcome::Cancelled) {
-            self.withdrawn = self.withdrawn.saturating_sub(1);
-            return;
-        }
-        let Some((_, batch)) = self.in_flight.close(&context.inner.exchange.id) else { return };
+        let Some(batch) = self.ledger.finish(context, &outcome) else { return };
         self.conclude(context, outcome, batch);
         self.batches.done(batch, &self.wire);
     }
@@ -153,41 +116,16 @@ impl<T: Transport> Connection<T> {
                     self.answer_error(Some(id), &error, batch);
                 }
             }
-            Outcome::Complete(Reply::Subscribed(uri)) if self.watch(&uri).is_err() => {
-                let error = ErrorObject::invalid_params("this session watches too many resources");
-                self.answer_error(Some(id), &error, batch);
-            }
             outcome => {
-                self.note(&outcome);
+                if let Some(session) = &mut self.session
+                    && let Err(error) = note(&outcome, session, &self.wire)
+                {
+                    return self.answer_error(Some(id), &error, batch);
+                }
                 let serving = Arc::clone(&self.serving);
                 self.answer(id, batch, |id, out| serving.write_outcome(id, context.rules(), outcome, out));
             }
         }
-    }
-
-    /// What a reply changes about the session.
-    fn note(&mut self, outcome: &Outcome) {
-        let (Outcome::Complete(reply), Some(session)) = (outcome, &mut self.session) else { return };
-        match reply {
-            Reply::Unsubscribed(uri) if session.watches(uri) => {
-                session.unsubscribe(uri);
-                self.wire.unwatch(uri);
-            }
-            Reply::LevelSet(level) => {
-                session.set_log_level(*level);
-                self.wire.set_log_level(*level);
-            }
-            _ => {}
-        }
-    }
-
-    fn watch(&mut self, uri: &str) -> std::result::Result<(), ErrorObject> {
-        let Some(session) = &mut self.session else { return Ok(()) };
-        if !session.watches(uri) {
-            session.subscribe(uri.to_owned())?;
-            self.wire.watch(uri);
-        }
-        Ok(())
     }
 
     fn initialize(
@@ -195,24 +133,10 @@ impl<T: Transport> Connection<T> {
         id: &RequestId,
         params: InitializeParams,
     ) -> std::result::Result<(), ErrorObject> {
-        let serving = &self.serving;
-        if !serving.revisions.iter().any(|revision| revision.is_legacy()) {
-            let supported: Vec<_> = serving.revisions.iter().map(|revision| revision.as_str()).collect();
-            return Err(ErrorObject::unsupported_version(&params.protocol_version, &supported));
-        }
-        let revision = negotiate(&params.protocol_version, &serving.revisions);
-        let mut result = InitializeResult {
-            protocol_version: revision.to_string(),
-            capabilities: serving.capabilities(),
-            server_info: serving.info.clone(),
-            instructions: serving.instructions.clone(),
-            meta: None,
-        };
-        self.declared = result.capabilities.clone();
-        result.lower(revision.rules());
-        let (level, limit) = (serving.offer.log_level, serving.policy.subscriptions);
-        self.session = Some(engine::Session::open(params, revision, level, limit));
-        self.wire.write(|out| drop(json_rpc::result_line(id, &result, out)));
+        let opened = self.serving.open_session(params)?;
+        self.declared = opened.declared;
+        self.session = Some(opened.session);
+        self.wire.write(|out| drop(json_rpc::result_line(id, &opened.result, out)));
         Ok(())
     }
 
@@ -222,7 +146,7 @@ impl<T: Transport> Connection<T> {
             Some(Method::Cancelled) => self.cancelled(notification.params),
             Some(Method::Initialized) => self.initialized(),
             Some(Method::RootsListChanged) => {
-                self.wire.forget_roots();
+                self.talk.forget_roots();
                 self.run_hook(Occasion::RootsChanged, self.serving.hooks.roots_changed.clone());
             }
             _ => tracing::debug!("a notification that means nothing here"),
@@ -231,7 +155,7 @@ impl<T: Transport> Connection<T> {
 
     fn initialized(&mut self) {
         if self.session.as_mut().is_some_and(engine::Session::initialized) {
-            self.wire.may_request();
+            self.talk.may_request();
             self.run_hook(Occasion::Initialized, self.serving.hooks.initialized.clone());
         }
     }
@@ -249,14 +173,11 @@ impl<T: Transport> Connection<T> {
         let Some(params) = params.and_then(|text| serde_json::from_str::<CancelledParams>(text).ok()) else {
             return;
         };
-        let Some(id) = params.request_id else { return };
+        let Some(id) = params.request_id.clone() else { return };
         if self.listens.close(&id, &self.wire) {
             return;
         }
-        let Some((context, batch)) = self.in_flight.close(&id) else { return };
-        tracing::debug!(%id, reason = params.reason.as_deref().unwrap_or(""), "the client cancelled a request");
-        context.inner.life.cancel(params.reason);
-        self.withdrawn += 1;
+        let Some(batch) = self.ledger.cancel(&id, params) else { return };
         self.batches.done(batch, &self.wire);
     }
 

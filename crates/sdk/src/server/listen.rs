@@ -10,11 +10,11 @@ use super::connection::Connection;
 use super::exchange::guarded;
 use super::operation::Request;
 use super::wire::{Changes, Wire};
-use crate::engine::Exchange;
+use crate::engine::{self, Exchange};
 use crate::json_rpc::{self, RequestId};
 use crate::model::{
-    CancelledParams, EmptyParams, ErrorObject, Meta, Method, ResourceUpdatedParams, SubscriptionFilter,
-    SubscriptionsAcknowledgedParams, SubscriptionsListenResult, key,
+    CancelledParams, EmptyParams, ErrorObject, Meta, Method, ResourceUpdatedParams, ServerCapabilities,
+    SubscriptionFilter, SubscriptionsAcknowledgedParams, SubscriptionsListenResult, key,
 };
 use crate::revision::Lower;
 use crate::transport::Transport;
@@ -26,15 +26,125 @@ pub(super) struct Listens {
     open: Vec<Listen>,
 }
 
+/// One stream of changes.
 #[derive(Debug)]
-struct Listen {
+pub(super) struct Listen {
     exchange: Exchange,
     filter: SubscriptionFilter,
 }
 
 impl Listen {
-    fn watches(&self, uri: &str) -> bool {
+    /// Opens a stream: the acknowledgement is the first that is heard of it.
+    pub(super) fn open(exchange: Exchange, filter: SubscriptionFilter, wire: &Wire) -> Self {
+        for uri in filter.resource_subscriptions.iter().flatten() {
+            wire.watch(uri);
+        }
+        let params =
+            SubscriptionsAcknowledgedParams { notifications: filter.clone(), meta: tagged(&exchange.id) };
+        notify(wire, Method::SubscriptionsAcknowledged, &params);
+        Self { exchange, filter }
+    }
+
+    pub(super) fn watches(&self, uri: &str) -> bool {
         self.filter.resource_subscriptions.iter().flatten().any(|watched| watched == uri)
+    }
+
+    /// Tells of a changed list, if that was asked for.
+    pub(super) fn tell_list(&self, list: List, wire: &Wire) {
+        let wanted = match list {
+            List::Tools => self.filter.tools_list_changed,
+            List::Prompts => self.filter.prompts_list_changed,
+            List::Resources => self.filter.resources_list_changed,
+        };
+        if wanted == Some(true) {
+            notify(wire, list.notification(), &EmptyParams { meta: tagged(&self.exchange.id) });
+        }
+    }
+
+    /// Tells of a changed resource, if that was asked for.
+    pub(super) fn tell_updated(&self, uri: &str, wire: &Wire) {
+        if self.watches(uri) {
+            let params = ResourceUpdatedParams { uri: uri.to_owned(), meta: tagged(&self.exchange.id) };
+            notify(wire, Method::ResourcesUpdated, &params);
+        }
+    }
+
+    /// Answers the request at last: the server ends the stream.
+    pub(super) fn end(&self, wire: &Wire) {
+        let mut result = SubscriptionsListenResult::new(&self.exchange.id);
+        result.lower(self.exchange.rules);
+        wire.write(|out| drop(json_rpc::result_line(&self.exchange.id, &result, out)));
+    }
+
+    /// On whose behalf a change of a resource is told.
+    pub(super) fn on_behalf(&self) -> Exchange {
+        Exchange { method: Method::ResourcesUpdated, ..self.exchange.clone() }
+    }
+}
+
+/// A list that can change.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum List {
+    Tools,
+    Prompts,
+    Resources,
+}
+
+impl List {
+    fn notification(self) -> Method {
+        match self {
+            Self::Tools => Method::ToolsListChanged,
+            Self::Prompts => Method::PromptsListChanged,
+            Self::Resources => Method::ResourcesListChanged,
+        }
+    }
+
+    fn is_in(self, declared: &ServerCapabilities) -> bool {
+        match self {
+            Self::Tools => declared.tools.is_some(),
+            Self::Prompts => declared.prompts.is_some(),
+            Self::Resources => declared.resources.is_some(),
+        }
+    }
+}
+
+impl Changes {
+    /// The lists that have changed.
+    pub(super) fn lists(&self) -> impl Iterator<Item = List> + use<> {
+        let changed =
+            [(self.tools, List::Tools), (self.prompts, List::Prompts), (self.resources, List::Resources)];
+        changed.into_iter().filter(|(changed, _)| *changed).map(|(_, list)| list)
+    }
+}
+
+/// Tells a session of a changed list, if it knows of that list and may be told.
+pub(super) fn tell_session(
+    list: List,
+    session: &engine::Session,
+    declared: &ServerCapabilities,
+    wire: &Wire,
+) {
+    if session.is_ready() && list.is_in(declared) {
+        wire.write(|out| json_rpc::notification_line::<()>(list.notification().as_str(), None, out));
+    }
+}
+
+/// Tells a session of a changed resource that it watches.
+pub(super) fn tell_session_updated(uri: &str, session: &engine::Session, wire: &Wire) {
+    if session.watches(uri) {
+        notify(wire, Method::ResourcesUpdated, &ResourceUpdatedParams { uri: uri.to_owned(), meta: None });
+    }
+}
+
+/// On whose behalf a session is told of a changed resource.
+pub(super) fn on_behalf_of(session: &engine::Session) -> Exchange {
+    Exchange {
+        id: RequestId::from(""),
+        method: Method::ResourcesUpdated,
+        rules: session.rules(),
+        peer: Arc::clone(session.peer()),
+        progress_token: None,
+        log_level: None,
     }
 }
 
@@ -65,78 +175,48 @@ fn tagged(id: &RequestId) -> Option<Meta> {
     Some(meta)
 }
 
+fn notify<P: serde::Serialize>(wire: &Wire, method: Method, params: &P) {
+    wire.write(|out| json_rpc::notification_line(method.as_str(), Some(params), out));
+}
+
 impl<T: Transport> Connection<T> {
-    /// Opens a stream: the acknowledgement is the first that is heard of it.
+    /// Opens a stream.
     pub(super) fn listen(
         &mut self,
         context: &Context,
         filter: SubscriptionFilter,
     ) -> Result<(), ErrorObject> {
-        let exchange = &context.inner.exchange;
         if self.listens.open.len() >= self.listens.limit {
             return Err(ErrorObject::invalid_params(format!(
                 "a connection may listen {} times",
                 self.listens.limit
             )));
         }
-        for uri in filter.resource_subscriptions.iter().flatten() {
-            self.wire.watch(uri);
-        }
-        let params =
-            SubscriptionsAcknowledgedParams { notifications: filter.clone(), meta: tagged(&exchange.id) };
-        self.notify(Method::SubscriptionsAcknowledged, &params);
-        self.listens.open.push(Listen { exchange: exchange.clone(), filter });
+        self.listens.open.push(Listen::open(context.inner.exchange.clone(), filter, &self.wire));
         Ok(())
     }
 
     /// The server ends all streams: it takes the request back, and answers it.
     pub(super) fn end_listens(&mut self) {
         for listen in std::mem::take(&mut self.listens.open) {
-            let id = &listen.exchange.id;
-            self.notify(
-                Method::Cancelled,
-                &CancelledParams::new(id.clone()).reason("the server is shutting down"),
-            );
-            let mut result = SubscriptionsListenResult::new(id);
-            result.lower(listen.exchange.rules);
-            self.wire.write(|out| drop(json_rpc::result_line(id, &result, out)));
+            let params =
+                CancelledParams::new(listen.exchange.id.clone()).reason("the server is shutting down");
+            notify(&self.wire, Method::Cancelled, &params);
+            listen.end(&self.wire);
         }
     }
 
     pub(super) fn tell_changes(&mut self) {
         let changes = self.wire.take_changes();
-        let lists = [
-            (changes.tools, Method::ToolsListChanged, Method::ToolsList),
-            (changes.prompts, Method::PromptsListChanged, Method::PromptsList),
-            (changes.resources, Method::ResourcesListChanged, Method::ResourcesList),
-        ];
-        for (changed, notification, list) in lists {
-            if changed && self.serving.offer.list_changed {
-                self.tell_list(notification, list);
+        for list in changes.lists().filter(|_| self.serving.offer.list_changed) {
+            if let Some(session) = &self.session {
+                tell_session(list, session, &self.declared, &self.wire);
+            }
+            for listen in &self.listens.open {
+                listen.tell_list(list, &self.wire);
             }
         }
         self.tell_resources(changes);
-    }
-
-    fn tell_list(&mut self, notification: Method, list: Method) {
-        let declared = match list {
-            Method::ToolsList => self.declared.tools.is_some(),
-            Method::PromptsList => self.declared.prompts.is_some(),
-            _ => self.declared.resources.is_some(),
-        };
-        if declared && self.session.as_ref().is_some_and(|session| session.is_ready()) {
-            self.wire.write(|out| json_rpc::notification_line::<()>(notification.as_str(), None, out));
-        }
-        for listen in &self.listens.open {
-            let wanted = match list {
-                Method::ToolsList => listen.filter.tools_list_changed,
-                Method::PromptsList => listen.filter.prompts_list_changed,
-                _ => listen.filter.resources_list_changed,
-            };
-            if wanted == Some(true) {
-                self.notify(notification, &EmptyParams { meta: tagged(&listen.exchange.id) });
-            }
-        }
     }
 
     fn tell_resources(&mut self, changes: Changes) {
@@ -158,31 +238,16 @@ impl<T: Transport> Connection<T> {
     /// An exchange on whose behalf a change of this resource would be told.
     fn example_exchange(&self, uri: &str) -> Option<Exchange> {
         let session = self.session.as_ref().filter(|session| session.watches(uri));
-        let from_session = session.map(|session| Exchange {
-            id: RequestId::from(""),
-            method: Method::ResourcesUpdated,
-            rules: session.rules(),
-            peer: Arc::clone(session.peer()),
-            progress_token: None,
-            log_level: None,
-        });
         let listening = || self.listens.open.iter().find(|listen| listen.watches(uri));
-        from_session.or_else(|| {
-            listening().map(|listen| Exchange { method: Method::ResourcesUpdated, ..listen.exchange.clone() })
-        })
+        session.map(on_behalf_of).or_else(|| listening().map(Listen::on_behalf))
     }
 
     pub(super) fn tell_updated(&self, uri: &str) {
-        let told = |meta| ResourceUpdatedParams { uri: uri.to_owned(), meta };
-        if self.session.as_ref().is_some_and(|session| session.watches(uri)) {
-            self.notify(Method::ResourcesUpdated, &told(None));
+        if let Some(session) = &self.session {
+            tell_session_updated(uri, session, &self.wire);
         }
-        for listen in self.listens.open.iter().filter(|listen| listen.watches(uri)) {
-            self.notify(Method::ResourcesUpdated, &told(tagged(&listen.exchange.id)));
+        for listen in &self.listens.open {
+            listen.tell_updated(uri, &self.wire);
         }
-    }
-
-    fn notify<P: serde::Serialize>(&self, method: Method, params: &P) {
-        self.wire.write(|out| json_rpc::notification_line(method.as_str(), Some(params), out));
     }
 }

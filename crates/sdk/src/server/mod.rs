@@ -7,6 +7,7 @@
 //! again** from its beginning when the answers are there. Work before a question that must not be repeated
 //! belongs into [`Context::once`]; [`Server::rehearse`] lets tests find handlers that cannot be repeated.
 
+mod admission;
 mod answers;
 mod asks;
 mod batch;
@@ -22,8 +23,12 @@ mod exchange;
 mod extract;
 mod form;
 mod hooks;
+#[cfg(feature = "http-server")]
+pub mod http;
 pub mod layers;
+mod ledger;
 mod listen;
+mod mirrored;
 mod operation;
 mod output;
 mod pages;
@@ -38,9 +43,12 @@ mod seal;
 mod serving;
 mod session;
 mod strings;
+mod talk;
 mod tool;
 mod wire;
 
+#[cfg(feature = "http-server")]
+pub use self::http::HttpServer;
 pub use builder::{Handlers, Server};
 pub use built::BuiltServer;
 pub use completion::{Choices, Completer, Completing};

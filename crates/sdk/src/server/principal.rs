@@ -20,6 +20,16 @@ impl Principal {
         Self::new("", "local")
     }
 
+    /// Whoever it may be: nothing was proven.
+    pub fn anonymous() -> Self {
+        Self::new("", "anonymous")
+    }
+
+    /// Whether nothing was proven.
+    pub fn is_anonymous(&self) -> bool {
+        self.0.0.is_empty() && self.0.1 == "anonymous"
+    }
+
     /// Who vouches for the subject; empty for the local user.
     pub fn issuer(&self) -> &str {
         &self.0.0

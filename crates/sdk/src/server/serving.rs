@@ -10,11 +10,13 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use serde::de::DeserializeOwned;
+use serde_json::value::RawValue;
 use tower_service::Service as _;
 
 use super::asks::Asks;
 use super::exchange::{Run, binding};
 use super::hooks::Hooks;
+use super::mirrored::{self, Head};
 use super::operation::{BoxFuture, Operation, OperationResult, Request, Stack};
 use super::pages::Pager;
 use super::seal::{Kept, Seal};
@@ -68,11 +70,23 @@ pub(super) struct Arrival<'a> {
     pub(super) frame: &'a Bytes,
     pub(super) principal: &'a Principal,
     pub(super) wire: &'a Arc<Wire>,
+    /// Over HTTP: the headers.
+    pub(super) head: Option<&'a Head>,
 }
 
 impl Arrival<'_> {
     fn decode<T: DeserializeOwned>(&self, method: Method) -> Result<T, ErrorObject> {
         serde_json::from_str(self.params.unwrap_or("{}")).map_err(|error| bad_params(method, &error))
+    }
+
+    /// What is asked for by name is also named in a header, where the revision wants that.
+    fn check_name(&self, exchange: &Exchange, request: &Request) -> Result<(), ErrorObject> {
+        let Some(head) = self.head.filter(|_| exchange.rules.has_header_mirroring) else { return Ok(()) };
+        match request {
+            Request::GetPrompt { name, .. } => mirrored::check_name(head, name),
+            Request::ReadResource(uri) => mirrored::check_name(head, uri),
+            _ => Ok(()),
+        }
     }
 
     fn part(&self, text: Option<&str>) -> Bytes {
@@ -114,6 +128,7 @@ impl Serving {
             return self.begin_call(exchange, arrival);
         }
         let (request, round) = self.read(method, arrival)?;
+        arrival.check_name(&exchange, &request)?;
         let context = self.context(exchange, arrival, round)?;
         if self.rehearses(&context) {
             let (serving, again) = (Arc::clone(self), context.clone());
@@ -130,6 +145,12 @@ impl Serving {
         let method = exchange.method;
         let params: CallToolParams<'_> = serde_json::from_str(arrival.params.unwrap_or("{}"))
             .map_err(|error| bad_params(method, &error))?;
+        if let Some(head) = arrival.head.filter(|_| exchange.rules.has_header_mirroring) {
+            mirrored::check_name(head, &params.name)?;
+            if let Some(tool) = self.registry.tables().tools.get(&params.name) {
+                mirrored::check_arguments(head, &tool.mirrors, params.arguments.map(RawValue::get))?;
+            }
+        }
         let round = Round { responses: params.input_responses, state: params.request_state };
         let context = self.context(exchange, arrival, round)?;
         if self.stack.is_some() || self.rehearses(&context) {
@@ -176,7 +197,7 @@ impl Serving {
         request: Request,
     ) -> Run {
         let (serving, wire, asks) = (Arc::clone(self), Arc::clone(wire), Asks::default());
-        let context = Context::new(exchange, serving, wire, principal, Bytes::new(), asks);
+        let context = Context::new(exchange, serving, wire, principal, Bytes::new(), None, asks);
         let work = self.perform(context.clone(), request);
         Run::new(context, work, Bytes::new())
     }
@@ -190,7 +211,8 @@ impl Serving {
         let asks = self.asks(&exchange, arrival, round)?;
         let meta = arrival.part(arrival.meta);
         let (wire, principal) = (Arc::clone(arrival.wire), arrival.principal.clone());
-        Ok(Context::new(exchange, Arc::clone(self), wire, principal, meta, asks))
+        let head = arrival.head.cloned();
+        Ok(Context::new(exchange, Arc::clone(self), wire, principal, meta, head, asks))
     }
 
     /// What earlier rounds left behind.

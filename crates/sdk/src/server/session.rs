@@ -58,10 +58,13 @@ impl Session {
     /// [`Error::Unsupported`] if the client has no roots.
     pub async fn roots(&self) -> Result<Arc<[Root]>> {
         need(Capability::Roots, &self.peer)?;
-        let asked_at = self.wire.roots_changes();
+        let talk = self.wire.talk().map(Arc::clone);
+        let asked_at = talk.as_ref().map_or(0, |talk| talk.roots_changes());
         let answer: ListRootsResult = self.request(Method::RootsList, None::<&Value>).await?;
         let roots = super::roots::valid_roots(answer.roots.into_vec());
-        self.wire.remember_roots(&roots, asked_at);
+        if let Some(talk) = talk {
+            talk.remember_roots(&roots, asked_at);
+        }
         Ok(roots)
     }
 

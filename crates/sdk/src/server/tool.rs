@@ -6,6 +6,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use contexture_core::http::mirror::{Annotation, annotations};
 use futures_util::FutureExt;
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -55,6 +56,8 @@ pub struct ToolEntry {
     /// Why a schema does not compile.
     fault: Option<Arc<str>>,
     pub(super) needs: Needs,
+    /// Arguments that HTTP requests repeat in headers.
+    pub(super) mirrors: Arc<[Annotation]>,
 }
 
 /// Anything that can be registered as a tool: an entry, or a function that makes one. `#[tool]` turns a
@@ -213,7 +216,11 @@ impl ToolBuilder {
         let input = ArgumentChecker::new(&self.tool.input_schema).map_err(&mut note).ok();
         let output = self.tool.output_schema.as_ref().filter(|_| check_output);
         let output = output.and_then(|schema| Checker::compile(schema).map_err(&mut note).ok());
+        let mirrors = annotations(&self.tool.input_schema)
+            .map_err(|fault| note(Error::Misuse(fault.to_string())))
+            .unwrap_or_default();
         ToolEntry {
+            mirrors: mirrors.into(),
             definition: Arc::new(self.tool),
             begin,
             input: input.map(Arc::new),

@@ -1,36 +1,36 @@
-//! The way out of a connection: what handlers and the registry have to say, until it is sent.
+//! The way out of one stream of messages: what handlers and the registry have to say, until it is sent.
 //!
-//! Handlers write into a buffer that the connection empties; no channel, no task. It holds back requests
-//! until the client has said `initialized`, drops chatter that nobody reads, and settles what it asked.
-//! Nothing is encoded or traced while its lock is held: whoever listens to that may have something to say.
+//! Over a pipe there is one for the connection; over HTTP one for each answer that is being made, and one for
+//! what belongs to no request. Handlers write into a buffer that whoever sends empties; no channel, no task. It
+//! drops chatter that nobody reads. Nothing is encoded or traced while its lock is held: whoever listens to
+//! that may have something to say.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Waker;
 use std::time::Duration;
 
-use contexture_core::engine::{Allowance, Patience, Pending};
-use contexture_core::json_rpc::{self, RequestId};
-use contexture_core::model::{CancelledParams, ErrorObject, LoggingLevel, Method, Root};
+use contexture_core::engine::{Allowance, Patience};
+use contexture_core::json_rpc;
+use contexture_core::model::{CancelledParams, Method};
 use futures_util::task::AtomicWaker;
 use serde::Serialize;
 use serde_json::value::{RawValue, to_raw_value};
-use tokio::sync::oneshot;
 use tokio::time::Instant;
 
 use super::bus::Change;
+use super::talk::{Answer, Talk};
 use crate::{Error, Policy, Result};
 
-/// Who waits, and for how long at most.
-type Answer = (oneshot::Sender<Result<Box<RawValue>>>, Duration);
-
-/// The shared half of one connection.
+/// One stream of messages to a client.
 #[derive(Debug)]
 pub(crate) struct Wire {
     state: Mutex<State>,
     waker: AtomicWaker,
     began: Instant,
     unsent_limit: usize,
+    /// What is asked over this wire, where the era lets servers ask.
+    talk: Option<Arc<Talk>>,
 }
 
 #[derive(Debug)]
@@ -38,21 +38,12 @@ struct State {
     out: Vec<u8>,
     /// An empty buffer, for what is encoded next.
     spare: Vec<u8>,
-    /// Requests of ours that wait for `initialized`, as many as `pending` may hold.
-    held: Vec<(i64, Vec<u8>)>,
-    may_request: bool,
-    pending: Pending<Answer>,
     chatter: Allowance,
     changes: Changes,
     watched: HashMap<String, usize>,
-    roots: Option<Arc<[Root]>>,
-    /// How often the client's roots have changed.
-    roots_changes: u64,
-    /// Set by the session, for calls that are under way as well.
-    log_level: Option<LoggingLevel>,
-    /// Answers are not read any more.
-    answerless: bool,
     closed: bool,
+    /// The reader may be let go, to come back after this time.
+    hang_up: Option<Duration>,
 }
 
 /// Changes that are to be told, each once however often it happened.
@@ -62,6 +53,8 @@ pub(crate) struct Changes {
     pub(crate) prompts: bool,
     pub(crate) resources: bool,
     pub(crate) updated: BTreeSet<String>,
+    /// The server is being stopped.
+    pub(crate) stopping: bool,
 }
 
 impl State {
@@ -74,41 +67,24 @@ impl State {
         }
         self.spare = line;
     }
-
-    /// How much waits to leave.
-    fn unsent(&self) -> usize {
-        self.out.len() + self.held.iter().map(|(_, line)| line.len()).sum::<usize>()
-    }
-
-    /// Takes back a request that has not left. Says whether there was one: otherwise the client knows it.
-    fn take_back(&mut self, id: i64) -> bool {
-        let before = self.held.len();
-        self.held.retain(|(held, _)| *held != id);
-        self.held.len() < before
-    }
 }
 
 impl Wire {
-    pub(crate) fn new(policy: &Policy) -> Arc<Self> {
+    pub(crate) fn new(policy: &Policy, talk: Option<Arc<Talk>>) -> Arc<Self> {
         Arc::new(Self {
             state: Mutex::new(State {
                 out: Vec::new(),
                 spare: Vec::new(),
-                held: Vec::new(),
-                may_request: false,
-                pending: Pending::new(policy.pending),
                 chatter: Allowance::new(policy.notifications_per_second),
                 changes: Changes::default(),
                 watched: HashMap::new(),
-                roots: None,
-                roots_changes: 0,
-                log_level: None,
-                answerless: false,
                 closed: false,
+                hang_up: None,
             }),
             waker: AtomicWaker::new(),
             began: Instant::now(),
             unsent_limit: policy.unsent_bytes,
+            talk,
         })
     }
 
@@ -121,8 +97,17 @@ impl Wire {
         self.waker.register(waker);
     }
 
+    pub(crate) fn wake(&self) {
+        self.waker.wake();
+    }
+
     pub(crate) fn now(&self) -> Duration {
         self.began.elapsed()
+    }
+
+    /// The conversation that this is part of, where the era has one.
+    pub(crate) fn talk(&self) -> Option<&Arc<Talk>> {
+        self.talk.as_ref()
     }
 
     /// Writes one message as the connection itself, which sends it before it sleeps.
@@ -131,6 +116,12 @@ impl Wire {
         message(&mut line);
         line.push(b'\n');
         self.lock().send(line);
+    }
+
+    /// Sends lines that were encoded elsewhere.
+    pub(super) fn write_encoded(&self, mut lines: Vec<u8>) {
+        self.lock().out.append(&mut lines);
+        self.waker.wake();
     }
 
     /// Progress and log messages: dropped where there are too many of them, or nobody reads.
@@ -157,100 +148,47 @@ impl Wire {
         params: Option<&P>,
         patience: Patience,
     ) -> Result<Box<RawValue>> {
-        let (id, answer) = self.open_request(method, params, patience)?;
-        let abandoned = Abandoned { wire: Arc::clone(self), id: Some(id) };
-        let answer = answer.await;
-        abandoned.not();
-        answer.unwrap_or_else(|_| Err(Error::Closed("the client has gone".into())))
+        let talk = self.talk.as_ref().ok_or_else(gone)?;
+        let params =
+            params.map(to_raw_value).transpose().map_err(|error| Error::Misuse(error.to_string()))?;
+        let (id, answer) = self.open_request(talk, method, params.as_ref(), patience)?;
+        let mut unanswered = Unanswered { wire: self, talk, id, reason: Some("no longer needed") };
+        let wait = patience.idle.min(patience.total);
+        let Ok(answer) = tokio::time::timeout(wait, answer).await else {
+            unanswered.reason = Some("no answer in time");
+            return Err(Error::Timeout(wait));
+        };
+        unanswered.reason = None;
+        answer.unwrap_or_else(|_| Err(gone()))
     }
 
     fn open_request<P: Serialize>(
-        &self,
+        self: &Arc<Self>,
+        talk: &Arc<Talk>,
         method: Method,
         params: Option<&P>,
         patience: Patience,
-    ) -> Result<(i64, oneshot::Receiver<Result<Box<RawValue>>>)> {
-        let params =
-            params.map(to_raw_value).transpose().map_err(|error| Error::Misuse(error.to_string()))?;
-        let now = self.now();
-        let (sender, receiver) = oneshot::channel();
-        let mut state = self.lock();
-        if state.answerless {
-            return Err(Error::Closed("the client has gone".into()));
+    ) -> Result<(i64, Answer)> {
+        let state = self.lock();
+        let (unsent, closed) = (state.out.len(), state.closed);
+        drop(state);
+        if closed {
+            return Err(gone());
         }
-        if state.unsent() > self.unsent_limit {
+        if unsent + talk.held_bytes() > self.unsent_limit {
             return Err(Error::TooMuch("the client does not read what it is asked".into()));
         }
-        let id = state
-            .pending
-            .open((sender, patience.idle.min(patience.total)), patience, now)
-            .map_err(|full| Error::TooMuch(format!("{} requests wait for this client", full.limit)))?;
-        let may_send = state.may_request || method == Method::Ping;
-        let mut line = Vec::new();
-        json_rpc::request_line(&id.into(), method.as_str(), params.as_ref(), &mut line);
-        line.push(b'\n');
-        if may_send {
-            state.out.append(&mut line);
-        } else {
-            state.held.push((id, line));
-        }
-        drop(state);
-        self.waker.wake();
-        Ok((id, receiver))
-    }
-
-    /// The client has sent `initialized`: requests may leave.
-    pub(crate) fn may_request(&self) {
-        let mut state = self.lock();
-        state.may_request = true;
-        for (_, mut line) in std::mem::take(&mut state.held) {
-            state.out.append(&mut line);
-        }
-    }
-
-    /// An answer of the client.
-    pub(crate) fn settle(&self, id: &RequestId, outcome: Result<&str, ErrorObject>) {
-        let asked = self.lock().pending.settle(id);
-        let Some((answer, _)) = asked else {
-            tracing::debug!(%id, "an answer to nothing that was asked");
-            return;
-        };
-        let outcome = outcome.map_err(Error::Remote).and_then(|text| {
-            serde_json::from_str(text).map_err(|error| Error::PeerMisbehaved(error.to_string()))
-        });
-        // Whoever asked may have gone meanwhile.
-        answer.send(outcome).ok();
-    }
-
-    /// An answer that makes no sense.
-    pub(crate) fn settle_malformed(&self, id: &RequestId, error: &ErrorObject) {
-        let asked = self.lock().pending.settle(id);
-        if let Some((answer, _)) = asked {
-            answer.send(Err(Error::PeerMisbehaved(error.message.clone()))).ok();
-        }
-    }
-
-    pub(crate) fn next_deadline(&self) -> Option<Instant> {
-        let deadline = self.lock().pending.next_deadline()?;
-        // Patience without end reaches beyond what a clock can show.
-        self.began.checked_add(deadline)
-    }
-
-    /// Gives up on requests whose time is over, and tells the client.
-    pub(crate) fn expire(&self) {
-        let now = self.now();
-        loop {
-            // The lock must be free again before the client is told.
-            let expired = self.lock().pending.expire(now);
-            let Some((id, (answer, waited))) = expired else { return };
-            self.cancel(id, "no answer in time");
-            answer.send(Err(Error::Timeout(waited))).ok();
-        }
+        talk.open(patience, self.now(), method == Method::Ping, self, |id| {
+            let mut line = Vec::new();
+            json_rpc::request_line(&id.into(), method.as_str(), params, &mut line);
+            line.push(b'\n');
+            line
+        })
     }
 
     /// Tells the client that nobody waits for its answer, if it was asked at all.
-    fn cancel(&self, id: i64, reason: &str) {
-        if self.lock().take_back(id) {
+    fn cancel(&self, talk: &Talk, id: i64, reason: &str) {
+        if talk.take_back(id) {
             return;
         }
         let params = CancelledParams {
@@ -275,6 +213,7 @@ impl Wire {
                 }
                 state.changes.updated.insert(uri.clone());
             }
+            Change::Stopping => state.changes.stopping = true,
         }
         drop(state);
         self.waker.wake();
@@ -299,80 +238,55 @@ impl Wire {
         }
     }
 
-    pub(crate) fn roots(&self) -> Option<Arc<[Root]>> {
-        self.lock().roots.clone()
-    }
-
-    /// How often the roots have changed, for [`remember_roots`](Self::remember_roots).
-    pub(crate) fn roots_changes(&self) -> u64 {
-        self.lock().roots_changes
-    }
-
-    /// Keeps an answer, unless the roots have changed since it was asked for.
-    pub(crate) fn remember_roots(&self, roots: &Arc<[Root]>, asked_at: u64) {
-        let mut state = self.lock();
-        if state.roots_changes == asked_at {
-            state.roots = Some(Arc::clone(roots));
-        }
-    }
-
-    /// The client says that its roots have changed.
-    pub(crate) fn forget_roots(&self) {
-        let mut state = self.lock();
-        state.roots = None;
-        state.roots_changes += 1;
-    }
-
     /// Moves what is to be sent into `lines`, which is empty.
     pub(crate) fn take_output(&self, lines: &mut Vec<u8>) {
         std::mem::swap(&mut self.lock().out, lines);
     }
 
-    pub(crate) fn log_level(&self) -> Option<LoggingLevel> {
-        self.lock().log_level
+    /// Whether something waits to be sent.
+    #[cfg(feature = "http-server")]
+    pub(crate) fn has_output(&self) -> bool {
+        let state = self.lock();
+        !state.out.is_empty() || state.hang_up.is_some()
     }
 
-    pub(crate) fn set_log_level(&self, level: LoggingLevel) {
-        self.lock().log_level = Some(level);
+    /// Lets the reader go, to come back after this time.
+    pub(crate) fn hang_up(&self, come_back: Duration) {
+        self.lock().hang_up = Some(come_back);
+        self.waker.wake();
     }
 
-    /// The connection is over: nothing more is sent.
+    /// Whether the reader is to be let go.
+    #[cfg(feature = "http-server")]
+    pub(crate) fn take_hang_up(&self) -> Option<Duration> {
+        self.lock().hang_up.take()
+    }
+
+    /// The stream is over: nothing more is sent.
     pub(crate) fn close(&self) {
-        self.stop_asking();
         self.lock().closed = true;
     }
+}
 
-    /// Answers will not be read any more: whoever waits for one learns it, and nobody else may ask.
-    pub(crate) fn stop_asking(&self) {
-        let mut state = self.lock();
-        state.answerless = true;
-        state.held.clear();
-        let waiting = state.pending.drain();
-        drop(state);
-        for (_, (answer, _)) in waiting {
-            answer.send(Err(Error::Closed("the client has gone".into()))).ok();
-        }
-    }
+fn gone() -> Error {
+    Error::Closed("the client has gone".into())
 }
 
 /// Tells the client when nobody waits for its answer any more.
-struct Abandoned {
-    wire: Arc<Wire>,
-    id: Option<i64>,
+struct Unanswered<'a> {
+    wire: &'a Wire,
+    talk: &'a Talk,
+    id: i64,
+    /// None once there is an answer.
+    reason: Option<&'static str>,
 }
 
-impl Abandoned {
-    fn not(mut self) {
-        self.id = None;
-    }
-}
-
-impl Drop for Abandoned {
+impl Drop for Unanswered<'_> {
     fn drop(&mut self) {
-        if let Some(id) = self.id
-            && self.wire.lock().pending.settle(&id.into()).is_some()
+        if let Some(reason) = self.reason
+            && self.talk.forget(self.id)
         {
-            self.wire.cancel(id, "no longer needed");
+            self.wire.cancel(self.talk, self.id, reason);
         }
     }
 }

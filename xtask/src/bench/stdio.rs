@@ -1,17 +1,15 @@
-//! `cargo xtask bench stdio`: an echo server of ours against its peers and against the
-//! pipes themselves. A benchmark, not a test: it measures and says which of the
-//! targets hold, and fails only when something cannot be built or answers wrongly.
-//!
-//! The peers are built one package at a time, because a workspace build would
-//! unite the features of their dependencies and measure programs that nobody ships.
+//! `cargo xtask bench stdio`: an echo server of ours against its peers and against the pipes themselves.
+//! The driver (`bench/drive`) measures; this starts it, in turns, and judges nothing that it did not print.
 
+use super::{Limit, build, built, root};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-const USAGE: &str = "usage: cargo xtask bench stdio [--rounds N] [--count N]";
+pub(super) const USAGE: &str = "usage: cargo xtask bench stdio [--rounds N] [--count N]";
+const RELEASE: &str = "release";
 const LEGACY: &str = "2025-06-18";
 const ERAS: [&str; 2] = [LEGACY, "2026-07-28"];
 const OURS: &str = "contexture-echo";
@@ -35,13 +33,6 @@ const FIGURES: [(&str, &str, usize); 6] = [
 /// takes 5 µs or 30 depending on whether another core has to be woken: that is shown, not
 /// judged, unless processes cannot be kept on a core here.
 const PINNED: &str = "pinned_us";
-
-/// Which side of its limit a ratio must be on.
-#[derive(Clone, Copy)]
-enum Limit {
-    AtLeast(f64),
-    AtMost(f64),
-}
 
 /// What must hold: a figure of ours divided by the same figure of a peer.
 struct Target {
@@ -86,16 +77,16 @@ struct Options {
     count: usize,
 }
 
-/// Runs the benchmark named by the first argument; `stdio` is the only one.
-pub(crate) fn run(args: &[String]) -> Result<(), String> {
+/// Runs the benchmark.
+pub(super) fn run(args: &[String]) -> Result<(), String> {
     let options = options(args)?;
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().ok_or("no workspace root")?;
+    let root = root()?;
     let bench = root.join("bench");
     for package in ["drive", BARE, OURS, RMCP, TOWER] {
-        build(&bench, package)?;
+        build(&bench, package, RELEASE)?;
     }
-    build(root, "contexture-cli")?;
-    let drive = built(&bench, "drive");
+    build(root, "contexture-cli", RELEASE)?;
+    let drive = built(&bench, "drive", RELEASE);
     let mut entries = answering(&drive, &servers(root, &bench))?;
     let pinned = one_core();
     for round in 1..=options.rounds {
@@ -113,11 +104,7 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
 
 fn options(args: &[String]) -> Result<Options, String> {
     let mut options = Options { rounds: 3, count: 100_000 };
-    let [kind, rest @ ..] = args else { return Err(USAGE.into()) };
-    if kind != "stdio" {
-        return Err(USAGE.into());
-    }
-    for pair in rest.chunks(2) {
+    for pair in args.chunks(2) {
         let [name, value] = pair else { return Err(USAGE.into()) };
         let value = value.parse().ok().filter(|n| *n > 0).ok_or(USAGE)?;
         match name.as_str() {
@@ -129,24 +116,11 @@ fn options(args: &[String]) -> Result<Options, String> {
     Ok(options)
 }
 
-fn build(workspace: &Path, package: &str) -> Result<(), String> {
-    let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    cargo.current_dir(workspace).args(["build", "--release", "--locked", "--quiet", "-p", package]);
-    // Where a binary is found afterwards must not depend on the caller's settings.
-    cargo.env("CARGO_TARGET_DIR", workspace.join("target"));
-    let status = cargo.status().map_err(|e| format!("cargo: {e}"))?;
-    if status.success() { Ok(()) } else { Err(format!("cannot build {package}")) }
-}
-
-fn built(workspace: &Path, binary: &str) -> PathBuf {
-    workspace.join("target/release").join(binary)
-}
-
 fn servers(root: &Path, bench: &Path) -> Vec<(&'static str, Vec<String>)> {
     let text = |path: PathBuf| path.to_string_lossy().into_owned();
-    let ours = (OURS, vec![text(built(bench, OURS))]);
-    let demo = (DEMO, vec![text(built(root, "contexture")), "demo".into()]);
-    let peers = PEERS.map(|name| (name, vec![text(built(bench, name))]));
+    let ours = (OURS, vec![text(built(bench, OURS, RELEASE))]);
+    let demo = (DEMO, vec![text(built(root, "contexture", RELEASE)), "demo".into()]);
+    let peers = PEERS.map(|name| (name, vec![text(built(bench, name, RELEASE))]));
     [ours, demo].into_iter().chain(peers).collect()
 }
 
@@ -231,11 +205,8 @@ fn verdict(target: &Target, entries: &[&Entry]) -> String {
         return String::new();
     };
     let ratio = ours / theirs;
-    let (holds, limit) = match target.limit {
-        Limit::AtLeast(limit) => (ratio >= limit, format!("at least {limit}")),
-        Limit::AtMost(limit) => (ratio <= limit, format!("at most {limit}")),
-    };
-    let mark = if holds { "holds" } else { "FAILS" };
+    let mark = if target.limit.holds(ratio) { "holds" } else { "FAILS" };
+    let limit = target.limit.text();
     let name = format!("{} / {}", target.name, target.peer);
     format!("{mark}  {name:36} {ratio:7.2}   {limit:12} bare loop {:.2}\n", bare / theirs)
 }
@@ -245,7 +216,5 @@ fn judged(entry: &Entry, figure: &str) -> Option<f64> {
 }
 
 fn median(entry: &Entry, figure: &str) -> Option<f64> {
-    let mut values = entry.rounds.get(figure)?.clone();
-    values.sort_by(f64::total_cmp);
-    values.get(values.len() / 2).copied()
+    super::median(entry.rounds.get(figure)?)
 }

@@ -1,0 +1,103 @@
+//! Whether and how a message is served: the decisions that are the same for every transport.
+//!
+//! A modern request is admitted by what it says itself, a legacy one by its session. What a reply changes
+//! about a session is noted here, too. Nothing is sent or run.
+
+use super::exchange::Outcome;
+use super::operation::Reply;
+use super::serving::Serving;
+use super::wire::Wire;
+use crate::engine::{self, Exchange, Mirror, PeerCache, admit_modern, negotiate};
+use crate::json_rpc::Request;
+use crate::model::{ErrorObject, InitializeParams, InitializeResult, ServerCapabilities};
+use crate::revision::Lower;
+
+/// A session that was just opened.
+pub(super) struct Opened {
+    pub(super) session: engine::Session,
+    /// What the client was told that this server has.
+    pub(super) declared: ServerCapabilities,
+    /// The answer, in the words of the agreed revision; none where the session was opened before.
+    pub(super) result: Option<InitializeResult>,
+}
+
+impl Serving {
+    /// Admits a request that says by itself which revision it speaks; none if it does not say so.
+    pub(super) fn admit_modern(
+        &self,
+        request: &Request<'_>,
+        peers: &mut PeerCache,
+        mirror: Option<&Mirror<'_>>,
+    ) -> Option<Result<Exchange, ErrorObject>> {
+        let admitted = admit_modern(request, peers, mirror)?;
+        Some(admitted.and_then(|exchange| self.spoken(exchange)))
+    }
+
+    /// Whether this server was told to speak the revision.
+    fn spoken(&self, exchange: Exchange) -> Result<Exchange, ErrorObject> {
+        if self.revisions.contains(&exchange.rules.revision) {
+            return Ok(exchange);
+        }
+        Err(self.not_spoken(exchange.rules.revision.as_str()))
+    }
+
+    /// Names the modern revisions that are spoken.
+    pub(super) fn not_spoken(&self, requested: &str) -> ErrorObject {
+        let modern = self.revisions.iter().filter(|revision| revision.is_modern());
+        let supported: Vec<_> = modern.map(|revision| revision.as_str()).collect();
+        ErrorObject::unsupported_version(requested, &supported)
+    }
+
+    /// Whether any revision with sessions is spoken.
+    pub(super) fn has_legacy(&self) -> bool {
+        self.revisions.iter().any(|revision| revision.is_legacy())
+    }
+
+    /// Opens a session in the revision that both speak.
+    pub(super) fn open_session(&self, params: InitializeParams) -> Result<Opened, ErrorObject> {
+        if !self.has_legacy() {
+            let supported: Vec<_> = self.revisions.iter().map(|revision| revision.as_str()).collect();
+            return Err(ErrorObject::unsupported_version(&params.protocol_version, &supported));
+        }
+        let revision = negotiate(&params.protocol_version, &self.revisions);
+        let declared = self.capabilities();
+        let mut result = InitializeResult {
+            protocol_version: revision.to_string(),
+            capabilities: declared.clone(),
+            server_info: self.info.clone(),
+            instructions: self.instructions.clone(),
+            meta: None,
+        };
+        result.lower(revision.rules());
+        let (level, limit) = (self.offer.log_level, self.policy.subscriptions);
+        let session = engine::Session::open(params, revision, level, limit);
+        Ok(Opened { session, declared, result: Some(result) })
+    }
+}
+
+/// Applies a request of a legacy client to change what it is told. Others change nothing.
+pub(super) fn note(
+    outcome: &Outcome,
+    session: &mut engine::Session,
+    general: &Wire,
+) -> Result<(), ErrorObject> {
+    let Outcome::Complete(reply) = outcome else { return Ok(()) };
+    match reply {
+        Reply::Subscribed(uri) if !session.watches(uri) => {
+            session.subscribe(uri.clone())?;
+            general.watch(uri);
+        }
+        Reply::Unsubscribed(uri) if session.watches(uri) => {
+            session.unsubscribe(uri);
+            general.unwatch(uri);
+        }
+        Reply::LevelSet(level) => {
+            session.set_log_level(*level);
+            if let Some(talk) = general.talk() {
+                talk.set_log_level(*level);
+            }
+        }
+        _ => {}
+    }
+    Ok(())
+}

@@ -1,0 +1,196 @@
+//! What is decided about an HTTP request before any of its body is read.
+//!
+//! Where it goes, whom it takes us for (Host), which page sends it (Origin), and whether it is of a kind that
+//! is served at all. Hosts and origins are compared as what they mean, whole, never by how they begin or end;
+//! an empty list permits nobody. Headers that proxies add are not looked at.
+
+use http::header::{ACCEPT, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, HOST, ORIGIN};
+use http::request::Parts;
+use http::{HeaderMap, HeaderValue, Response, StatusCode};
+
+use super::body::Body;
+use super::reply;
+use super::site::{Authority, Site};
+
+/// Which hosts and origins are served.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Guard {
+    /// Without any given, the names of this machine for itself.
+    hosts: Option<Vec<Authority>>,
+    origins: Option<Vec<Site>>,
+    /// The port that is listened on, where it is known.
+    port: Option<u16>,
+    /// What a Host header usually says.
+    usual: Vec<String>,
+}
+
+const LOOPBACK: [&str; 3] = ["localhost", "127.0.0.1", "[::1]"];
+
+type Checked<T> = Result<T, Box<Response<Body>>>;
+
+impl Guard {
+    pub(super) fn add_host(&mut self, host: &str) -> bool {
+        let parsed = Authority::parse(host);
+        self.hosts.get_or_insert_default().extend(parsed.clone());
+        self.usual.clear();
+        parsed.is_some()
+    }
+
+    pub(super) fn add_origin(&mut self, origin: &str) -> bool {
+        let parsed = Site::parse(origin);
+        self.origins.get_or_insert_default().extend(parsed.clone());
+        parsed.is_some()
+    }
+
+    pub(super) fn listens_on(&mut self, port: u16) {
+        self.port = Some(port);
+        if self.hosts.is_none() {
+            self.usual = LOOPBACK.iter().map(|host| format!("{host}:{port}")).collect();
+        }
+    }
+
+    /// Refuses whoever took another name for us, or comes from a page that may not.
+    pub(super) fn check(&self, head: &Parts) -> Checked<()> {
+        if self.is_usual(&head.headers) {
+            return Ok(());
+        }
+        let host = self.host(head)?;
+        match single(&head.headers, &ORIGIN) {
+            Ok(None) => Ok(()),
+            Ok(Some(origin)) if self.permits_origin(origin, &host) => Ok(()),
+            _ => refuse(StatusCode::FORBIDDEN, "requests from this origin are not served"),
+        }
+    }
+
+    /// Most requests come from no page and name us in the usual way, which can be seen without taking the
+    /// name apart.
+    fn is_usual(&self, headers: &HeaderMap) -> bool {
+        let mut hosts = headers.get_all(HOST).iter();
+        let first = hosts.next().is_some_and(|host| self.usual.iter().any(|usual| host == usual));
+        first && hosts.next().is_none() && !headers.contains_key(ORIGIN)
+    }
+
+    /// The origin that an answer may be shown to, if it was configured by name.
+    pub(super) fn shared_with<'a>(&self, headers: &'a HeaderMap) -> Option<&'a HeaderValue> {
+        let origin = headers.get(ORIGIN)?;
+        let site = Site::parse(origin.to_str().ok()?)?;
+        self.origins.as_ref()?.contains(&site).then_some(origin)
+    }
+
+    fn host(&self, head: &Parts) -> Checked<Authority> {
+        let bad = || Box::new(reply::refused(StatusCode::BAD_REQUEST, "a request names one host"));
+        let text = match (single(&head.headers, &HOST), head.uri.authority()) {
+            (Err(()), _) => return Err(bad()),
+            (Ok(Some(host)), _) => host,
+            (Ok(None), Some(authority)) => authority.as_str(),
+            (Ok(None), None) => return Err(bad()),
+        };
+        let host = Authority::parse(text).ok_or_else(bad)?;
+        if self.permits_host(&host) {
+            return Ok(host);
+        }
+        refuse(StatusCode::FORBIDDEN, "this host is not served here")
+    }
+
+    fn permits_host(&self, host: &Authority) -> bool {
+        match &self.hosts {
+            Some(hosts) => hosts.iter().any(|known| known.covers(host)),
+            None => {
+                let port = self.port.is_none_or(|port| host.port_or(80) == port);
+                LOOPBACK.contains(&host.name()) && port
+            }
+        }
+    }
+
+    fn permits_origin(&self, origin: &str, host: &Authority) -> bool {
+        let Some(site) = Site::parse(origin) else { return false };
+        match &self.origins {
+            Some(origins) => origins.contains(&site),
+            // A page that this very address served, on this machine, is no stranger.
+            None => LOOPBACK.contains(&host.name()) && site.is_plain_http_at(host),
+        }
+    }
+}
+
+fn refuse<T>(status: StatusCode, why: &str) -> Checked<T> {
+    Err(Box::new(reply::refused(status, why)))
+}
+
+/// A header that may be there once, as text.
+pub(super) fn single<'a>(headers: &'a HeaderMap, name: &http::HeaderName) -> Result<Option<&'a str>, ()> {
+    let mut values = headers.get_all(name).iter();
+    match (values.next(), values.next()) {
+        (None, _) => Ok(None),
+        (Some(value), None) => value.to_str().map(Some).map_err(drop),
+        _ => Err(()),
+    }
+}
+
+/// Refuses bodies that are not plain JSON, or longer than the limit, before they are read.
+pub(super) fn check_body(headers: &HeaderMap, limit: usize) -> Checked<()> {
+    let unsupported = |why| refuse(StatusCode::UNSUPPORTED_MEDIA_TYPE, why);
+    match single(headers, &CONTENT_TYPE) {
+        Ok(Some(kind)) if is_json(kind) => {}
+        _ => return unsupported("a body is application/json"),
+    }
+    match single(headers, &CONTENT_ENCODING) {
+        Ok(None) => {}
+        Ok(Some(encoding)) if encoding.eq_ignore_ascii_case("identity") => {}
+        _ => return unsupported("a body is not compressed"),
+    }
+    let length = headers.get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse::<u64>().ok());
+    if length.is_some_and(|length| length > limit as u64) {
+        return Err(Box::new(too_large(limit)));
+    }
+    Ok(())
+}
+
+pub(super) fn too_large(limit: usize) -> Response<Body> {
+    reply::refused(StatusCode::PAYLOAD_TOO_LARGE, &format!("a body is limited to {limit} bytes"))
+}
+
+fn is_json(kind: &str) -> bool {
+    if kind == "application/json" {
+        return true;
+    }
+    let mut parts = kind.split(';').map(str::trim);
+    let essence = parts.next().is_some_and(|essence| essence.eq_ignore_ascii_case("application/json"));
+    essence
+        && parts.all(|parameter| {
+            let (name, value) = parameter.split_once('=').unwrap_or((parameter, ""));
+            name.eq_ignore_ascii_case("charset") && value.trim_matches('"').eq_ignore_ascii_case("utf-8")
+        })
+}
+
+const BOTH: &str = "application/json, text/event-stream";
+
+/// Refuses clients that could not read the answer, whichever form it takes.
+pub(super) fn check_accept(headers: &HeaderMap, wanted: &[&str]) -> Checked<()> {
+    if headers.get(ACCEPT).is_some_and(|accept| accept == BOTH) {
+        return Ok(());
+    }
+    let takes = |wanted: &&str| {
+        let values = headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok());
+        values.flat_map(|value| value.split(',')).any(|range| covers(range, wanted))
+    };
+    if wanted.iter().all(takes) {
+        return Ok(());
+    }
+    let why = format!("a client accepts {}", wanted.join(" and "));
+    refuse(StatusCode::NOT_ACCEPTABLE, &why)
+}
+
+fn covers(range: &str, wanted: &str) -> bool {
+    let mut parts = range.split(';').map(str::trim);
+    let (kind, _) = wanted.split_once('/').unwrap_or((wanted, ""));
+    let matches = parts.next().is_some_and(|range| {
+        range == "*/*"
+            || range.eq_ignore_ascii_case(wanted)
+            || range.strip_suffix("/*").is_some_and(|range| range.eq_ignore_ascii_case(kind))
+    });
+    let refused = |parameter: &str| {
+        let (name, value) = parameter.split_once('=').unwrap_or((parameter, ""));
+        name.trim().eq_ignore_ascii_case("q") && value.trim().parse::<f32>().is_ok_and(|q| q <= 0.0)
+    };
+    matches && !parts.any(refused)
+}

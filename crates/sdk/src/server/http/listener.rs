@@ -1,0 +1,154 @@
+//! Listening: accepts connections, speaks HTTP/1.1 and HTTP/2 on them, and stops in good order.
+//!
+//! Loopback unless told otherwise. Slow heads, large heads and too many connections are bounded here; what is
+//! inside a request is the service's.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use hyper_util::server::conn::auto::Builder;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+
+use super::HttpServer;
+use crate::server::built::terminated;
+use crate::server::bus::Change;
+use crate::{Error, Policy, Result};
+
+/// Bytes of a request's head.
+const HEAD_BYTES: usize = 64 * 1024;
+/// Headers of a request.
+const HEADERS: usize = 100;
+/// After an error of accepting, which may be for want of descriptors.
+const BREATH: Duration = Duration::from_millis(100);
+
+/// A server that is bound to an address and not serving yet.
+#[derive(Debug)]
+pub struct Bound {
+    server: HttpServer,
+    listener: TcpListener,
+    address: SocketAddr,
+}
+
+impl Bound {
+    pub(super) async fn bind(mut server: HttpServer, address: &str) -> Result<Self> {
+        let listener = TcpListener::bind(address).await.map_err(|error| {
+            Error::Transport(std::io::Error::new(
+                error.kind(),
+                format!("cannot listen on {address}: {error}"),
+            ))
+        })?;
+        let address = listener.local_addr()?;
+        server.listens_on(address.port());
+        Ok(Self { server, listener, address })
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// The URL that clients connect to.
+    pub fn url(&self) -> String {
+        format!("http://{}{}", self.address, self.server.path())
+    }
+
+    /// Serves until the process is asked to terminate.
+    ///
+    /// # Errors
+    /// None at present; connections that fail end by themselves.
+    pub async fn serve(self) -> Result<()> {
+        self.serve_until(terminated()).await
+    }
+
+    /// Serves until `stop` is ready; then no more is accepted, streams are ended and the work at hand is
+    /// finished, for as long as the policy allows.
+    ///
+    /// # Errors
+    /// None at present; connections that fail end by themselves.
+    pub async fn serve_until(self, stop: impl Future<Output = ()>) -> Result<()> {
+        let policy = self.server.policy().clone();
+        let builder = Arc::new(protocol(&policy));
+        let room = Arc::new(Semaphore::new(policy.connections));
+        let (stopping, stopped) = watch::channel(false);
+        let mut stop = std::pin::pin!(stop);
+        loop {
+            let accepted = async {
+                let place = Arc::clone(&room).acquire_owned().await;
+                (place, self.listener.accept().await)
+            };
+            let (place, accepted) = tokio::select! {
+                biased;
+                () = &mut stop => break,
+                accepted = accepted => accepted,
+            };
+            match (place, accepted) {
+                (Ok(place), Ok((stream, _))) => {
+                    let (server, builder) = (self.server.clone(), Arc::clone(&builder));
+                    tokio::spawn(serve_one(stream, server, builder, stopped.clone(), place));
+                }
+                (_, Err(error)) => {
+                    tracing::warn!(%error, "a connection could not be accepted");
+                    tokio::time::sleep(BREATH).await;
+                }
+                (Err(_), _) => break,
+            }
+        }
+        drop(self.listener);
+        drop(stopped);
+        stopping.send_replace(true);
+        self.server.bus().publish(&Change::Stopping);
+        if tokio::time::timeout(policy.drain, stopping.closed()).await.is_err() {
+            tracing::warn!("work was left unfinished: it took too long");
+        }
+        Ok(())
+    }
+}
+
+fn protocol(policy: &Policy) -> Builder<TokioExecutor> {
+    let mut builder = Builder::new(TokioExecutor::new());
+    builder
+        .http1()
+        .timer(TokioTimer::new())
+        .header_read_timeout(policy.header_time)
+        .max_buf_size(HEAD_BYTES)
+        .max_headers(HEADERS)
+        .pipeline_flush(true);
+    builder
+        .http2()
+        .timer(TokioTimer::new())
+        .max_concurrent_streams(u32::try_from(policy.in_flight).unwrap_or(u32::MAX))
+        .max_header_list_size(u32::try_from(HEAD_BYTES).unwrap_or(u32::MAX))
+        .keep_alive_interval(Some(policy.header_time));
+    builder
+}
+
+async fn serve_one(
+    stream: TcpStream,
+    server: HttpServer,
+    builder: Arc<Builder<TokioExecutor>>,
+    mut stopped: watch::Receiver<bool>,
+    _place: OwnedSemaphorePermit,
+) {
+    // Answers are small and waited for: none may wait for more to come.
+    if let Err(error) = stream.set_nodelay(true) {
+        tracing::debug!(%error, "a connection was lost at once");
+        return;
+    }
+    let service = hyper_util::service::TowerToHyperService::new(server);
+    let connection = builder.serve_connection(TokioIo::new(stream), service);
+    let mut connection = std::pin::pin!(connection);
+    let stop = async { drop(stopped.wait_for(|stopped| *stopped).await) };
+    let ended = tokio::select! {
+        ended = connection.as_mut() => ended,
+        () = stop => {
+            connection.as_mut().graceful_shutdown();
+            connection.await
+        }
+    };
+    if let Err(error) = ended {
+        tracing::debug!(error = &*error, "a connection ended with an error");
+    }
+}

@@ -1,0 +1,226 @@
+//! A POST to the MCP endpoint: which era it is of, and what becomes of it.
+//!
+//! The body decides; headers are only compared with it. A request that is refused runs nothing and leaves
+//! nothing behind.
+
+use std::future::poll_fn;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use contexture_core::http::header;
+use http::{HeaderMap, Response, StatusCode};
+
+use super::answering::{Answering, Form, Work, refuse};
+use super::body::Body;
+use super::reply;
+use super::session::HttpSession;
+use super::stream::Stream;
+use super::streams::{AnswerEvents, ChangeEvents};
+use super::table::{Permit, Table};
+use crate::engine::{Exchange, Mirror};
+use crate::json_rpc::{Decoder, Frame, Message, Refusal, Request, RequestId};
+use crate::model::ErrorObject;
+use crate::revision::{ErrorId, Revision, Rules};
+use crate::server::Principal;
+use crate::server::exchange::{Run, guarded};
+use crate::server::listen::Listen;
+use crate::server::mirrored::{Head, single};
+use crate::server::seal::fresh_id;
+use crate::server::serving::Arrival;
+use crate::server::wire::Wire;
+
+/// A POST whose body has been read.
+pub(super) struct Post {
+    pub(super) table: Arc<Table>,
+    pub(super) head: Head,
+    pub(super) principal: Principal,
+    pub(super) permit: Permit,
+    pub(super) stateless: bool,
+}
+
+/// Work that began, with its way out; or why it did not.
+type Begun = Result<(Run, Arc<Wire>), Box<Response<Body>>>;
+
+/// What the version header says.
+pub(super) enum Version {
+    Absent,
+    Known(Revision),
+    Unknown(String),
+}
+
+impl Version {
+    pub(super) fn of(headers: &HeaderMap) -> Result<Self, ErrorObject> {
+        Ok(match single(headers, header::PROTOCOL_VERSION)? {
+            None => Self::Absent,
+            Some(text) => match Revision::parse(text) {
+                Some(revision) => Self::Known(revision),
+                None => Self::Unknown(text.to_owned()),
+            },
+        })
+    }
+
+    /// The rules by which a message is answered that nothing else is known about.
+    fn rules(&self) -> &'static Rules {
+        match self {
+            Self::Absent => Revision::HEADERLESS.rules(),
+            Self::Known(revision) => revision.rules(),
+            Self::Unknown(_) => Revision::NEWEST_MODERN.rules(),
+        }
+    }
+}
+
+impl Post {
+    pub(super) async fn respond(self, frame: Bytes) -> Response<Body> {
+        let version = match Version::of(&self.head) {
+            Ok(version) => version,
+            Err(error) => return reply::error(StatusCode::BAD_REQUEST, None, false, &error),
+        };
+        let mut decoder = Decoder::new(self.table.serving.policy.limits);
+        let decoded = match decoder.frame(&frame) {
+            Ok(decoded) => decoded,
+            Err(refusal) => return refused(&refusal, version.rules()),
+        };
+        match decoded {
+            Frame::Single(Message::Request(request)) => {
+                let answering = match self.admit_modern(&request, &frame, &version) {
+                    Some(Ok((run, wire))) => self.alone(run, wire, true),
+                    Some(Err(response)) => return *response,
+                    None => match self.legacy_request(&request, &frame, &version) {
+                        Ok(answering) => answering,
+                        Err(response) => return *response,
+                    },
+                };
+                drop(request);
+                drop(decoder);
+                answer(answering).await
+            }
+            Frame::Single(message) => self.legacy_other(message, &version),
+            Frame::Batch(items) => match self.legacy_batch(&items, &frame, &version) {
+                Ok(answering) => answer(answering).await,
+                Err(response) => *response,
+            },
+        }
+    }
+
+    /// Begins a modern request; none if it is not one.
+    fn admit_modern(
+        &self,
+        request: &Request<'_>,
+        frame: &Bytes,
+        version: &Version,
+    ) -> Option<Begun> {
+        let serving = &self.table.serving;
+        let said = match version {
+            Version::Absent => None,
+            Version::Known(revision) => Some(revision.as_str()),
+            Version::Unknown(text) => Some(text.as_str()),
+        };
+        let method = match single(&self.head, header::METHOD) {
+            Ok(method) => method.map(str::trim),
+            Err(error) => return Some(Err(bad_request(&request.id, &error))),
+        };
+        let mirror = Mirror { version: said, method };
+        let admitted = serving.admit_modern(request, &mut self.table.peers(request.meta), Some(&mirror));
+        let exchange = match (admitted, version) {
+            (Some(Ok(exchange)), _) => exchange,
+            (Some(Err(error)), _) => {
+                let found = error.code != crate::model::code::METHOD_NOT_FOUND;
+                let status = if found { StatusCode::BAD_REQUEST } else { StatusCode::NOT_FOUND };
+                return Some(Err(Box::new(reply::error(status, Some(&request.id), false, &error))));
+            }
+            (None, Version::Unknown(text)) => {
+                return Some(Err(bad_request(&request.id, &serving.not_spoken(text))));
+            }
+            (None, Version::Known(revision)) if revision.is_modern() => {
+                let error = ErrorObject::invalid_params(
+                    "_meta lacks \"io.modelcontextprotocol/protocolVersion\", which the header promises",
+                );
+                return Some(Err(bad_request(&request.id, &error)));
+            }
+            (None, _) => return None,
+        };
+        let wire = Wire::new(&serving.policy, None);
+        let rules = exchange.rules;
+        let run = self.begin(exchange, request, frame, &wire);
+        Some(run.map(|run| (run, wire)).map_err(|error| Box::new(refuse(rules, &request.id, &error))))
+    }
+
+    /// Begins the work for an exchange.
+    pub(super) fn begin(
+        &self,
+        exchange: Exchange,
+        request: &Request<'_>,
+        frame: &Bytes,
+        wire: &Arc<Wire>,
+    ) -> Result<Run, ErrorObject> {
+        let arrival = Arrival {
+            params: request.params,
+            meta: request.meta,
+            frame,
+            principal: &self.principal,
+            wire,
+            head: Some(&self.head),
+        };
+        guarded(|| self.table.serving.begin(exchange, &arrival))?
+    }
+
+    /// An exchange that belongs to no session.
+    pub(super) fn alone(self, run: Run, wire: Arc<Wire>, cancelled_by_leaving: bool) -> Answering {
+        Answering {
+            cancelled_by_leaving,
+            work: Some(Work::One { run, entered: false }),
+            wire,
+            table: self.table,
+            principal: self.principal,
+            session: None,
+            stream: None,
+            permit: Some(self.permit),
+            busy: None,
+        }
+    }
+}
+
+fn bad_request(id: &RequestId, error: &ErrorObject) -> Box<Response<Body>> {
+    Box::new(reply::error(StatusCode::BAD_REQUEST, Some(id), false, error))
+}
+
+/// What cannot be read is answered as well as it can be.
+pub(super) fn refused(refusal: &Refusal, rules: &Rules) -> Response<Body> {
+    let null_id = rules.error_id == ErrorId::Null;
+    let id = refusal.id.as_ref();
+    // An error to a notification has no id to name, in any revision.
+    reply::error(StatusCode::BAD_REQUEST, id, null_id && !refusal.is_notification, &refusal.error)
+}
+
+/// Waits for the form of the answer and gives it that.
+pub(super) async fn answer(mut answering: Answering) -> Response<Body> {
+    match poll_fn(|cx| answering.poll_form(cx)).await {
+        Form::Whole(response) => response,
+        Form::Events => events(answering),
+        Form::Listening(exchange, filter) => {
+            let (table, wire) = (&answering.table, &answering.wire);
+            let Some(permit) = table.stream() else {
+                return reply::busy(StatusCode::SERVICE_UNAVAILABLE, "too many streams are open");
+            };
+            let listen = Listen::open(exchange, filter, wire);
+            let principal = answering.principal.clone();
+            reply::events(ChangeEvents::new(listen, Arc::clone(wire), table, principal, permit))
+        }
+    }
+}
+
+fn events(mut answering: Answering) -> Response<Body> {
+    if let Some(session) = &answering.session
+        && let Some(stream) = new_stream(session, &answering.wire)
+    {
+        session.keep_stream(&stream, &answering.table.serving.policy);
+        answering.stream = Some(stream);
+    }
+    reply::events(AnswerEvents::new(answering))
+}
+
+/// A stream with a name that nobody can guess. Without randomness there is none, and nothing to take up again.
+pub(super) fn new_stream(session: &HttpSession, wire: &Arc<Wire>) -> Option<Arc<Stream>> {
+    let name = fresh_id().ok()?;
+    Some(Stream::new(&session.id, &name, wire))
+}

@@ -1,0 +1,126 @@
+//! One stream of a legacy session: the answer to a POST, or what a GET listens to.
+//!
+//! Messages wait in the stream's wire until somebody reads them; each is taken once, given a number, kept for
+//! whoever is cut off, and sent. A reader that comes back takes the place of the one before it.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use bytes::Bytes;
+use contexture_core::http::sse;
+
+use super::events::{EventStore, StreamId};
+use crate::server::wire::Wire;
+
+/// A stream that can be taken up again.
+#[derive(Debug)]
+pub(super) struct Stream {
+    pub(super) id: StreamId,
+    pub(super) wire: Arc<Wire>,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// The number of the last event.
+    last: u64,
+    /// Which reader has it: only the newest.
+    reader: u64,
+    finished: bool,
+}
+
+/// What a reader gets.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Taken {
+    /// Something was written.
+    Events,
+    /// Nothing yet.
+    Nothing,
+    /// Nothing, and nothing will come.
+    End,
+    /// Another reader has the stream now.
+    Superseded,
+}
+
+impl Stream {
+    pub(super) fn new(session: &Arc<str>, stream: &str, wire: &Arc<Wire>) -> Arc<Self> {
+        Arc::new(Self {
+            id: StreamId { session: Arc::clone(session), stream: stream.into() },
+            wire: Arc::clone(wire),
+            state: Mutex::default(),
+        })
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Makes the caller the reader. Whoever was it before learns that when it is woken.
+    pub(super) fn attach(&self) -> u64 {
+        let mut state = self.lock();
+        state.reader += 1;
+        let reader = state.reader;
+        drop(state);
+        self.wire.wake();
+        reader
+    }
+
+    /// Everything has been said.
+    pub(super) fn finish(&self) {
+        self.lock().finished = true;
+        self.wire.wake();
+    }
+
+    /// The number of the last event that was sent.
+    pub(super) fn last(&self) -> u64 {
+        self.lock().last
+    }
+
+    /// The event that only says where the stream is.
+    pub(super) fn prime(&self, retry: Option<Duration>, out: &mut Vec<u8>) {
+        let number = self.lock().last;
+        sse::write_primer(&self.event_id(number), retry.map(millis), out);
+    }
+
+    fn event_id(&self, number: u64) -> String {
+        format!("{}.{number}", self.id.stream)
+    }
+
+    /// Takes what waits in the wire, numbers and keeps it.
+    pub(super) fn take(&self, reader: u64, store: &dyn EventStore, out: &mut Vec<u8>) -> Taken {
+        let mut state = self.lock();
+        if state.reader != reader {
+            return Taken::Superseded;
+        }
+        let mut lines = Vec::new();
+        self.wire.take_output(&mut lines);
+        if lines.is_empty() {
+            return if state.finished { Taken::End } else { Taken::Nothing };
+        }
+        for line in lines.split(|&byte| byte == b'\n').filter(|line| !line.is_empty()) {
+            state.last += 1;
+            store.append(&self.id, state.last, Bytes::copy_from_slice(line));
+            sse::write_event(Some(&self.event_id(state.last)), line, out);
+        }
+        Taken::Events
+    }
+
+    /// Writes an event again.
+    pub(super) fn repeat(&self, number: u64, data: &[u8], out: &mut Vec<u8>) {
+        sse::write_event(Some(&self.event_id(number)), data, out);
+    }
+}
+
+pub(super) fn millis(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+}
+
+/// The two parts of an event's id; none if it is none of ours.
+pub(super) fn parse_event_id(id: &str) -> Option<(&str, u64)> {
+    let (stream, number) = id.split_once('.')?;
+    let digits = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
+    if !digits || stream.is_empty() {
+        return None;
+    }
+    Some((stream, number.parse().ok()?))
+}

@@ -1,0 +1,220 @@
+//! All sessions and counts of one HTTP server.
+//!
+//! Sessions lie in shards, so that thousands of clients do not wait for each other. Each belongs to a
+//! principal; whoever else presents its id finds nothing. A task looks for what has expired for as long as
+//! there are sessions, and no longer.
+
+use std::collections::HashMap;
+use std::hash::{BuildHasher, RandomState};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use super::events::EventStore;
+use super::session::HttpSession;
+use crate::engine::PeerCache;
+use crate::server::Principal;
+use crate::server::serving::Serving;
+
+const SHARDS: usize = 64;
+
+type Shard = Mutex<HashMap<Arc<str>, Arc<HttpSession>>>;
+
+/// What a server holds while it serves.
+pub(super) struct Table {
+    pub(super) serving: Arc<Serving>,
+    pub(super) events: Arc<dyn EventStore>,
+    /// Whoever calls where nobody has to prove anything.
+    pub(super) anonymous: Principal,
+    began: Instant,
+    hasher: RandomState,
+    shards: [Shard; SHARDS],
+    /// What modern clients say about themselves, by how it hashes: clients repeat it in every request.
+    peers: [Mutex<PeerCache>; SHARDS],
+    owners: Mutex<HashMap<Principal, usize>>,
+    sessions: AtomicUsize,
+    requests: AtomicUsize,
+    streams: AtomicUsize,
+    sweeping: AtomicBool,
+}
+
+/// Why no session was opened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Full {
+    Everybody,
+    Principal,
+}
+
+impl Table {
+    pub(super) fn new(serving: Arc<Serving>, events: Arc<dyn EventStore>) -> Self {
+        Self {
+            serving,
+            events,
+            anonymous: Principal::anonymous(),
+            began: Instant::now(),
+            hasher: RandomState::new(),
+            shards: std::array::from_fn(|_| Mutex::default()),
+            peers: std::array::from_fn(|_| Mutex::default()),
+            owners: Mutex::default(),
+            sessions: AtomicUsize::new(0),
+            requests: AtomicUsize::new(0),
+            streams: AtomicUsize::new(0),
+            sweeping: AtomicBool::new(false),
+        }
+    }
+
+    /// Whole seconds since the server began.
+    pub(super) fn now(&self) -> u64 {
+        self.began.elapsed().as_secs()
+    }
+
+    fn shard(&self, id: &str) -> MutexGuard<'_, HashMap<Arc<str>, Arc<HttpSession>>> {
+        let at = self.hasher.hash_one(id) as usize % SHARDS;
+        self.shards[at].lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The place where the description of a client is kept.
+    pub(super) fn peers(&self, meta: Option<&str>) -> MutexGuard<'_, PeerCache> {
+        // Requests of one client differ in little, and their length tells most clients apart.
+        let at = meta.map_or(0, str::len) % SHARDS;
+        self.peers[at].lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The session with this id, if it is this principal's.
+    pub(super) fn session(&self, id: &str, principal: &Principal) -> Option<Arc<HttpSession>> {
+        let session = self.shard(id).get(id).cloned().filter(|session| session.principal == *principal)?;
+        session.used.store(self.now(), Ordering::Relaxed);
+        Some(session)
+    }
+
+    /// Enters a session, if there is room for it.
+    pub(super) fn enter(self: &Arc<Self>, session: &Arc<HttpSession>) -> Result<(), Full> {
+        let policy = &self.serving.policy;
+        let limit = match session.principal.is_anonymous() {
+            true => policy.anonymous_sessions,
+            false => policy.sessions_per_principal,
+        };
+        let mut owners = self.owners.lock().unwrap_or_else(PoisonError::into_inner);
+        if self.sessions.load(Ordering::Relaxed) >= policy.sessions {
+            return Err(Full::Everybody);
+        }
+        let owned = owners.entry(session.principal.clone()).or_default();
+        if *owned >= limit {
+            return Err(if session.principal.is_anonymous() { Full::Everybody } else { Full::Principal });
+        }
+        *owned += 1;
+        self.sessions.fetch_add(1, Ordering::Relaxed);
+        drop(owners);
+        self.shard(&session.id).insert(Arc::clone(&session.id), Arc::clone(session));
+        self.start_sweeping();
+        Ok(())
+    }
+
+    /// Ends a session. Says whether there was one.
+    pub(super) fn remove(&self, id: &str, reason: &str) -> bool {
+        let removed = self.shard(id).remove(id);
+        let Some(session) = removed else { return false };
+        self.sessions.fetch_sub(1, Ordering::Relaxed);
+        let mut owners = self.owners.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(owned) = owners.get_mut(&session.principal) {
+            *owned -= 1;
+            if *owned == 0 {
+                owners.remove(&session.principal);
+            }
+        }
+        drop(owners);
+        session.end(reason);
+        self.events.forget(id);
+        tracing::debug!(reason, "a session is over");
+        true
+    }
+
+    /// How many sessions there are.
+    pub(super) fn sessions(&self) -> usize {
+        self.sessions.load(Ordering::Relaxed)
+    }
+
+    fn expired(&self) -> Vec<Arc<str>> {
+        let (now, policy) = (self.now(), &self.serving.policy);
+        let (idle, age) = (policy.session_idle.as_secs(), policy.session_age.as_secs());
+        let is_over = |session: &HttpSession| {
+            let unused = now.saturating_sub(session.used.load(Ordering::Relaxed)) >= idle.max(1);
+            now.saturating_sub(session.born) >= age.max(1) || (unused && !session.is_busy())
+        };
+        let mut over = Vec::new();
+        for shard in &self.shards {
+            let mut shard = shard.lock().unwrap_or_else(PoisonError::into_inner);
+            over.extend(
+                shard.values().filter(|session| is_over(session)).map(|session| Arc::clone(&session.id)),
+            );
+            if shard.is_empty() {
+                // A flood that has gone leaves nothing behind.
+                shard.shrink_to_fit();
+            }
+        }
+        over
+    }
+
+    fn start_sweeping(self: &Arc<Self>) {
+        if self.sweeping.swap(true, Ordering::AcqRel) {
+            return;
+        }
+        let idle = self.serving.policy.session_idle;
+        tokio::spawn(sweep(
+            Arc::downgrade(self),
+            (idle / 8).clamp(Duration::from_millis(250), Duration::from_secs(60)),
+        ));
+    }
+
+    /// Counts a request in, unless there are too many.
+    pub(super) fn request(self: &Arc<Self>) -> Option<Permit> {
+        Permit::take(self, |table| &table.requests, self.serving.policy.requests_at_once)
+    }
+
+    /// Counts a stream in, unless there are too many.
+    pub(super) fn stream(self: &Arc<Self>) -> Option<Permit> {
+        Permit::take(self, |table| &table.streams, self.serving.policy.streams)
+    }
+}
+
+async fn sweep(table: Weak<Table>, every: Duration) {
+    loop {
+        tokio::time::sleep(every).await;
+        let Some(table) = table.upgrade() else { return };
+        for id in table.expired() {
+            table.remove(&id, "it was not used any more");
+        }
+        if table.sessions() == 0 {
+            table.sweeping.store(false, Ordering::Release);
+            // One may have been entered before that was written.
+            if table.sessions() == 0 || table.sweeping.swap(true, Ordering::AcqRel) {
+                return;
+            }
+        }
+    }
+}
+
+/// One of a bounded number.
+pub(super) struct Permit {
+    table: Arc<Table>,
+    counter: fn(&Table) -> &AtomicUsize,
+}
+
+impl Permit {
+    fn take(table: &Arc<Table>, counter: fn(&Table) -> &AtomicUsize, limit: usize) -> Option<Self> {
+        let count = counter(table);
+        if count.fetch_add(1, Ordering::AcqRel) >= limit {
+            count.fetch_sub(1, Ordering::AcqRel);
+            return None;
+        }
+        Some(Self { table: Arc::clone(table), counter })
+    }
+}
+
+impl Drop for Permit {
+    fn drop(&mut self) {
+        (self.counter)(&self.table).fetch_sub(1, Ordering::AcqRel);
+    }
+}

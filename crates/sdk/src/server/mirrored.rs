@@ -1,0 +1,57 @@
+//! What an HTTP request says about its body in headers must be what the body says.
+//!
+//! Names and annotated arguments are compared here; the revision and the method on admission. Over a pipe
+//! there are no headers, and nothing to compare.
+
+use crate::model::ErrorObject;
+use contexture_core::http::mirror::Annotation;
+
+/// The headers of the request that an exchange began with.
+#[cfg(feature = "http-server")]
+pub(crate) type Head = std::sync::Arc<http::HeaderMap>;
+/// Without HTTP there are none.
+#[cfg(not(feature = "http-server"))]
+pub(crate) type Head = std::convert::Infallible;
+
+/// A header that must be there at most once, as text.
+#[cfg(feature = "http-server")]
+pub(super) fn single<'a>(head: &'a http::HeaderMap, name: &str) -> Result<Option<&'a str>, ErrorObject> {
+    let mut values = head.get_all(name).iter();
+    let Some(value) = values.next() else { return Ok(None) };
+    if values.next().is_some() {
+        return Err(ErrorObject::header_mismatch(format!("the header {name} is there twice")));
+    }
+    let text = value.to_str().map_err(|_| {
+        ErrorObject::header_mismatch(format!("the header {name} has characters that need encoding"))
+    })?;
+    Ok(Some(text))
+}
+
+#[cfg(not(feature = "http-server"))]
+fn single<'a>(head: &'a Head, _name: &str) -> Result<Option<&'a str>, ErrorObject> {
+    match *head {}
+}
+
+/// Checks `Mcp-Name`.
+pub(super) fn check_name(head: &Head, name: &str) -> Result<(), ErrorObject> {
+    use contexture_core::http::{header, mirror};
+    let said = single(head, header::NAME)?
+        .ok_or_else(|| ErrorObject::header_mismatch("the header Mcp-Name is missing"))?;
+    if mirror::decode(said).is_some_and(|said| said == name) {
+        return Ok(());
+    }
+    Err(ErrorObject::header_mismatch("the header Mcp-Name and the body do not say the same"))
+}
+
+/// Checks `Mcp-Param-*` of a tool's annotated arguments.
+pub(super) fn check_arguments(
+    head: &Head,
+    annotations: &[Annotation],
+    arguments: Option<&str>,
+) -> Result<(), ErrorObject> {
+    for annotation in annotations {
+        let said = single(head, &annotation.header_name())?;
+        annotation.check(said, arguments).map_err(|fault| ErrorObject::header_mismatch(fault.to_string()))?;
+    }
+    Ok(())
+}
