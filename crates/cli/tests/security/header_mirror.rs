@@ -193,8 +193,11 @@ fn parameters_in_headers() {
     );
     for value in [&b"a\0b"[..], b"a\x01b", b"a\x7fb", b"a\rb"] {
         let request = site.forbidden().header("Mcp-Param-Region", value);
-        findings.status("B14", &format!("{value:?}"), &site.ask(&request), &[400]);
-        site.unharmed("B14");
+        match site.try_ask(&request) {
+            Some(answer) => findings.status("B14", &format!("{value:?}"), &answer, &[400]),
+            None => findings.check(false, "B14", || format!("{value:?}: no answer")),
+        }
+        findings.unharmed("B14", &format!("{value:?}"), &site);
     }
 }
 

@@ -5,7 +5,7 @@
 use crate::findings::Findings;
 use crate::site::{Caller, Site};
 use crate::stage::{NEWEST, Stage};
-use crate::wire::{Answer, Wire};
+use crate::wire::{Answer, Request, Wire};
 
 /// Reads what the server says until it hangs up, or has said as much as it may. The first answer must come
 /// while the connection is whole; that nothing more will be sent is said only then.
@@ -84,7 +84,7 @@ fn bodies_with_two_ends() {
         let statuses = answers(&mut wire);
         let refused = matches!(statuses.as_slice(), [400 | 413 | 431 | 501]);
         findings.check(refused, "B17", || format!("{lines:?}: wanted 400 and the end, got {statuses:?}"));
-        site.unharmed(&format!("B17 {lines:?}"));
+        findings.unharmed("B17", &format!("{lines:?}"), &site);
     }
 }
 
@@ -119,27 +119,26 @@ fn chunks_that_are_none() {
     }
 }
 
-/// Bare newlines: whether they are taken or not, both readers of a message must agree where it ends.
+/// Bare newlines: they may be taken for line ends, as the standard allows, if only all of it is read alike.
 #[test]
 fn lines_that_end_otherwise() {
     let site = Site::start();
     let mut findings = Findings::default();
-    let whole = String::from_utf8(site.forbidden().bytes()).expect("text");
-    for bytes in [whole.replace("\r\n", "\n"), whole.replacen("\r\n", "\n", 3), whole.replace("\r\n", "\r")] {
+    // Inside a body that is as long as it says there is a whole call.
+    let smuggled = format!("0\r\n\r\n{}", String::from_utf8(site.forbidden().bytes()).expect("text"));
+    let whole = String::from_utf8(site.list().body(&smuggled).head()).expect("text");
+    let hidden = whole.replacen("Accept:", "X-A: b\nTransfer-Encoding: chunked\r\nAccept:", 1);
+    for head in
+        [whole.replace("\r\n", "\n"), whole.replacen("\r\n", "\n", 3), whole.replace("\r\n", "\r"), hidden]
+    {
         let mut wire = site.wire();
-        let _ = wire.write(bytes.as_bytes());
+        let _ = wire.write(head.as_bytes());
+        let _ = wire.write(smuggled.as_bytes());
         let statuses = answers_to_the_end(&mut wire);
         let refused = matches!(statuses.as_slice(), [] | [400]);
-        findings.check(refused, "B17", || format!("{:?}: wanted 400, got {statuses:?}", &bytes[..60]));
-        site.unharmed("B17");
+        findings.check(refused, "B17", || format!("{:?}: wanted 400, got {statuses:?}", &head[..60]));
+        findings.unharmed("B17", &head[..60], &site);
     }
-    // A header hidden behind a bare newline.
-    let hidden = whole.replacen("Accept:", "X-A: b\nTransfer-Encoding: chunked\r\nAccept:", 1);
-    let mut wire = site.wire();
-    let _ = wire.write(hidden.as_bytes());
-    let statuses = answers_to_the_end(&mut wire);
-    findings.check(matches!(statuses.as_slice(), [] | [400]), "B17", || format!("hidden: {statuses:?}"));
-    site.unharmed("B17");
 }
 
 #[test]
@@ -210,19 +209,23 @@ fn headers_without_end() {
     let site = Site::start();
     let mut findings = Findings::default();
     let long = site.forbidden().header("X-Long", "x".repeat(100 << 10));
-    findings.status("B21", "100 KiB in one header", &site.ask(&long), &[431]);
+    let mut ask = |what: &str, request: &Request, wanted: &[u16]| match site.try_ask(request) {
+        Some(answer) => findings.status("B21", what, &answer, wanted),
+        None => findings.check(false, "B21", || format!("{what}: no answer")),
+    };
+    ask("100 KiB in one header", &long, &[431]);
     let mut many = site.forbidden();
     for number in 0..1000 {
         many = many.also(&format!("X-{number}"), "x");
     }
-    findings.status("B21", "1000 headers", &site.ask(&many), &[431]);
+    ask("1000 headers", &many, &[431]);
     let mut same = site.forbidden();
     for _ in 0..1000 {
         same = same.also("Mcp-Param-X", "x");
     }
-    findings.status("B21", "1000 times one header", &site.ask(&same), &[431]);
+    ask("1000 times one header", &same, &[431]);
     let path = site.forbidden().to(&format!("POST /mcp?{}", "x".repeat(100 << 10)));
-    findings.status("B21", "100 KiB of target", &site.ask(&path), &[400, 414, 431]);
+    ask("100 KiB of target", &path, &[400, 414, 431]);
     site.unharmed("B21");
 }
 

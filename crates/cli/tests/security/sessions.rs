@@ -98,7 +98,8 @@ fn sessions_that_do_not_exist() {
         }
         for id in [&b""[..], b"\xff\xfe", b"a\x01b"] {
             for (what, request) in attempts(&caller) {
-                let status = site.wire().begin(&request.header("Mcp-Session-Id", id)).head.status;
+                let stream = site.wire().try_begin(&request.header("Mcp-Session-Id", id));
+                let status = stream.map_or(0, |stream| stream.head.status);
                 let refused = [400, 404].contains(&status);
                 findings.check(refused, "D02", || {
                     format!("{stage:?} {what} {id:?}: wanted 400 or 404, got {status}")

@@ -338,11 +338,17 @@ impl Wire {
 
     /// Sends a request and reads only the beginning of its answer.
     #[track_caller]
-    pub(crate) fn begin(mut self, request: &Request) -> Stream {
+    pub(crate) fn begin(self, request: &Request) -> Stream {
+        self.try_begin(request).expect("an answer before the connection ends")
+    }
+
+    /// The same, where the connection may end without an answer.
+    #[track_caller]
+    pub(crate) fn try_begin(mut self, request: &Request) -> Option<Stream> {
         let _ = self.write(&request.bytes());
-        let head = self.try_head().expect("an answer before the connection ends");
+        let head = self.try_head()?;
         let rest = self.rest(&head);
-        Stream { head, wire: self, rest, pending: Vec::new(), seen: 0 }
+        Some(Stream { head, wire: self, rest, pending: Vec::new(), seen: 0 })
     }
 
     /// Whether the server hangs up now: it may, or must, after what was sent. Nothing may come before that.
