@@ -103,12 +103,7 @@ impl Post {
     }
 
     /// Begins a modern request; none if it is not one.
-    fn admit_modern(
-        &self,
-        request: &Request<'_>,
-        frame: &Bytes,
-        version: &Version,
-    ) -> Option<Begun> {
+    fn admit_modern(&self, request: &Request<'_>, frame: &Bytes, version: &Version) -> Option<Begun> {
         let serving = &self.table.serving;
         let said = match version {
             Version::Absent => None,
