@@ -221,11 +221,8 @@ fn call<'a>(members: &Members<'a>, method: &'a str, id: Option<RequestId>) -> Re
         return Err(refuse(None, true, "an id is a string or an integer of bounded length"));
     }
     let has_odd_params = members.params.is_some_and(|params| !params.starts_with('{'));
-    if has_odd_params && id.is_none() {
-        // A notification is never answered; what its parameters mean is nobody's to guess.
-        return Ok(Message::Notification(Notification { method, params: None, meta: None }));
-    }
     if has_odd_params {
+        // Over a pipe a notification is never answered, not even such a one; over HTTP its status says so.
         return Err(Refusal {
             is_notification: members.id.is_none(),
             id,

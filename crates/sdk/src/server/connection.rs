@@ -58,6 +58,8 @@ pub(super) struct Connection<T> {
     /// Work of hooks, which belongs to no exchange.
     pub(super) hooks: AtWork,
     draining: Option<Pin<Box<Sleep>>>,
+    /// Whether requests may say by themselves which revision they speak.
+    pub(super) modern: bool,
     lines: Vec<u8>,
 }
 
@@ -82,6 +84,7 @@ impl<T: Transport> Connection<T> {
             alarm: None,
             hooks: AtWork::default(),
             draining: None,
+            modern: true,
             lines: Vec::new(),
             _membership: Membership::new(&serving.registry, &wire),
             wire,
@@ -89,6 +92,13 @@ impl<T: Transport> Connection<T> {
             transport,
             serving,
         }
+    }
+
+    /// Serves only what `initialize` opens.
+    #[cfg(feature = "http-server")]
+    pub(super) fn legacy_only(mut self) -> Self {
+        self.modern = false;
+        self
     }
 
     /// Serves until the peer has finished or `stop` is ready, then finishes the work at hand.

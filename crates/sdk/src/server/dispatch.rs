@@ -32,6 +32,9 @@ impl<T: Transport> Connection<T> {
         cx: &mut TaskContext<'_>,
     ) {
         let admitted = match self.serving.admit_modern(request, &mut self.peers, None) {
+            Some(_) if !self.modern => {
+                Err(ErrorObject::invalid_request("this revision is served at the MCP endpoint only"))
+            }
             Some(_) if batch.is_some() => Err(ErrorObject::invalid_request("this revision has no batches")),
             Some(modern) => modern.map(Admitted::Exchange),
             None => engine::Session::admit(self.session.as_ref(), request),

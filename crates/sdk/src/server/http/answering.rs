@@ -28,6 +28,9 @@ use crate::server::operation::Reply;
 use crate::server::wire::Wire;
 use crate::server::{Context, Principal};
 
+/// Room for most answers.
+const LINE: usize = 256;
+
 /// What is being done for a POST.
 pub(super) enum Work {
     One {
@@ -163,7 +166,7 @@ fn conclude(
     if let Outcome::Cancelled = outcome {
         return Finished::Nothing;
     }
-    let mut line = Vec::new();
+    let mut line = Vec::with_capacity(LINE);
     let status = write_outcome(context, outcome, session, table, &mut line);
     Finished::Line(status, line)
 }

@@ -104,6 +104,9 @@ async fn resume(
     let Ok(replay) = table.events.replay(&stream.id, after).await else {
         return reply::busy(StatusCode::SERVICE_UNAVAILABLE, "the events cannot be read now");
     };
+    if replay.is_empty() && stream.is_over() {
+        return reply::refused(StatusCode::BAD_REQUEST, "nothing follows this event");
+    }
     let whole = replay.iter().map(|(number, _)| *number).eq(after + 1..=last);
     if !whole {
         return gone();

@@ -51,7 +51,7 @@ impl Guard {
 
     /// Refuses whoever took another name for us, or comes from a page that may not.
     pub(super) fn check(&self, head: &Parts) -> Checked<()> {
-        if self.is_usual(&head.headers) {
+        if head.uri.authority().is_none() && self.is_usual(&head.headers) {
             return Ok(());
         }
         let host = self.host(head)?;
@@ -79,17 +79,16 @@ impl Guard {
 
     fn host(&self, head: &Parts) -> Checked<Authority> {
         let bad = || Box::new(reply::refused(StatusCode::BAD_REQUEST, "a request names one host"));
-        let text = match (single(&head.headers, &HOST), head.uri.authority()) {
-            (Err(()), _) => return Err(bad()),
-            (Ok(Some(host)), _) => host,
-            (Ok(None), Some(authority)) => authority.as_str(),
-            (Ok(None), None) => return Err(bad()),
-        };
-        let host = Authority::parse(text).ok_or_else(bad)?;
-        if self.permits_host(&host) {
+        let header = single(&head.headers, &HOST).map_err(|()| bad())?;
+        let target = head.uri.authority().map(http::uri::Authority::as_str);
+        // Where both are there, the target is what is meant and the header what others look at.
+        let mut named = [target, header].into_iter().flatten();
+        let host = named.next().and_then(Authority::parse).ok_or_else(bad)?;
+        let same = named.all(|other| Authority::parse(other).as_ref() == Some(&host));
+        if same && self.permits_host(&host) {
             return Ok(host);
         }
-        refuse(StatusCode::FORBIDDEN, "this host is not served here")
+        refuse(StatusCode::FORBIDDEN, "this host and port are not served; HttpServer::host permits others")
     }
 
     fn permits_host(&self, host: &Authority) -> bool {

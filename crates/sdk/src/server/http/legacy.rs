@@ -76,7 +76,7 @@ impl Post {
             _ => return Err(Box::new(pong(&request.id))),
         };
         let wire = Wire::new(&self.table.serving.policy, Some(Arc::clone(&session.talk)));
-        let run = self.begin(exchange, request, frame, &wire).map_err(refuse)?;
+        let run = self.run(exchange, request, frame, &wire).map_err(refuse)?;
         Ok(self.in_session(session, wire, Work::One { run, entered: false }))
     }
 
@@ -115,7 +115,7 @@ impl Post {
             _ => return Err(Box::new(pong(&request.id))),
         };
         let wire = Wire::new(&serving.policy, None);
-        let run = self.begin(exchange, request, frame, &wire).map_err(refuse)?;
+        let run = self.run(exchange, request, frame, &wire).map_err(refuse)?;
         Ok(self.alone(run, wire, rules.disconnect_cancels))
     }
 
@@ -172,8 +172,11 @@ impl Post {
         if let Version::Known(revision) = version
             && revision.is_modern()
         {
-            // Nothing that a modern client could tell is of any consequence: it cancels by going away.
-            return reply::accepted();
+            return match message {
+                // Nothing that a modern client could tell is of any consequence: it cancels by going away.
+                Message::Notification(_) => reply::accepted(),
+                _ => *no_session(StatusCode::BAD_REQUEST, "nothing was asked that this could answer"),
+            };
         }
         if self.stateless {
             return check_version(&self.table.serving.revisions, version)
@@ -310,7 +313,7 @@ impl Post {
                 _ => return Ok(None),
             }
         };
-        self.begin(exchange, request, frame, wire).map(Some)
+        self.run(exchange, request, frame, wire).map(Some)
     }
 }
 

@@ -114,8 +114,7 @@ fn protocol(policy: &Policy) -> Builder<TokioExecutor> {
         .timer(TokioTimer::new())
         .header_read_timeout(policy.header_time)
         .max_buf_size(HEAD_BYTES)
-        .max_headers(HEADERS)
-        .pipeline_flush(true);
+        .max_headers(HEADERS);
     builder
         .http2()
         .timer(TokioTimer::new())

@@ -116,7 +116,7 @@ impl Pairs {
         // Only to hear that the server is being stopped.
         let stopping = Wire::new(policy, None);
         let transport = PairTransport(Arc::clone(&channel));
-        let connection = Connection::new(Arc::clone(&table.serving), transport, principal);
+        let connection = Connection::new(Arc::clone(&table.serving), transport, principal).legacy_only();
         let stop = stopped(Arc::clone(&stopping));
         reply::events(PairEvents {
             id,

@@ -70,35 +70,20 @@ impl Version {
 }
 
 impl Post {
-    pub(super) async fn respond(self, frame: Bytes) -> Response<Body> {
-        let version = match Version::of(&self.head) {
-            Ok(version) => version,
-            Err(error) => return reply::error(StatusCode::BAD_REQUEST, None, false, &error),
-        };
+    /// Begins what a body asks for, or has the response at once.
+    pub(super) fn begin(self, frame: Bytes) -> Result<Answering, Box<Response<Body>>> {
+        let version = Version::of(&self.head)
+            .map_err(|error| Box::new(reply::error(StatusCode::BAD_REQUEST, None, false, &error)))?;
         let mut decoder = Decoder::new(self.table.serving.policy.limits);
-        let decoded = match decoder.frame(&frame) {
-            Ok(decoded) => decoded,
-            Err(refusal) => return refused(&refusal, version.rules()),
-        };
+        let decoded =
+            decoder.frame(&frame).map_err(|refusal| Box::new(refused(&refusal, version.rules())))?;
         match decoded {
-            Frame::Single(Message::Request(request)) => {
-                let answering = match self.admit_modern(&request, &frame, &version) {
-                    Some(Ok((run, wire))) => self.alone(run, wire, true),
-                    Some(Err(response)) => return *response,
-                    None => match self.legacy_request(&request, &frame, &version) {
-                        Ok(answering) => answering,
-                        Err(response) => return *response,
-                    },
-                };
-                drop(request);
-                drop(decoder);
-                answer(answering).await
-            }
-            Frame::Single(message) => self.legacy_other(message, &version),
-            Frame::Batch(items) => match self.legacy_batch(&items, &frame, &version) {
-                Ok(answering) => answer(answering).await,
-                Err(response) => *response,
+            Frame::Single(Message::Request(request)) => match self.admit_modern(&request, &frame, &version) {
+                Some(begun) => begun.map(|(run, wire)| self.alone(run, wire, true)),
+                None => self.legacy_request(&request, &frame, &version),
             },
+            Frame::Single(message) => Err(Box::new(self.legacy_other(message, &version))),
+            Frame::Batch(items) => self.legacy_batch(&items, &frame, &version),
         }
     }
 
@@ -136,12 +121,12 @@ impl Post {
         };
         let wire = Wire::new(&serving.policy, None);
         let rules = exchange.rules;
-        let run = self.begin(exchange, request, frame, &wire);
+        let run = self.run(exchange, request, frame, &wire);
         Some(run.map(|run| (run, wire)).map_err(|error| Box::new(refuse(rules, &request.id, &error))))
     }
 
     /// Begins the work for an exchange.
-    pub(super) fn begin(
+    pub(super) fn run(
         &self,
         exchange: Exchange,
         request: &Request<'_>,
@@ -205,10 +190,14 @@ pub(super) async fn answer(mut answering: Answering) -> Response<Body> {
 }
 
 fn events(mut answering: Answering) -> Response<Body> {
-    if let Some(session) = &answering.session
+    let is_over = answering.work.is_none() && !answering.wire.has_output();
+    if let Some(session) = answering.session.as_ref().filter(|_| !is_over)
         && let Some(stream) = new_stream(session, &answering.wire)
     {
         session.keep_stream(&stream, &answering.table.serving.policy);
+        if answering.work.is_none() {
+            stream.finish();
+        }
         answering.stream = Some(stream);
     }
     reply::events(AnswerEvents::new(answering))

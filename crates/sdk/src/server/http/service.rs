@@ -8,15 +8,16 @@ use std::task::{Context as TaskContext, Poll};
 use bytes::Bytes;
 use http::header::{
     ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
-    ACCESS_CONTROL_EXPOSE_HEADERS, ACCESS_CONTROL_MAX_AGE, ACCESS_CONTROL_REQUEST_HEADERS, HeaderValue, VARY,
+    ACCESS_CONTROL_EXPOSE_HEADERS, ACCESS_CONTROL_MAX_AGE, ACCESS_CONTROL_REQUEST_HEADERS, CONNECTION,
+    HeaderValue, VARY,
 };
 use http::request::Parts;
-use http::{Method, Request, Response, StatusCode};
+use http::{HeaderMap, Method, Request, Response, StatusCode};
 use http_body::Body as HttpBody;
 use tower_service::Service;
 
 use super::body::{self, Body, Unread};
-use super::post::Post;
+use super::post::{Post, answer};
 use super::table::Permit;
 use super::{HttpServer, get, guard, reply, store};
 use crate::server::Principal;
@@ -33,23 +34,38 @@ enum Route {
 
 const BOTH: [&str; 2] = ["application/json", "text/event-stream"];
 
+/// A request that may be served, as far as its head tells.
+struct Admitted {
+    route: Route,
+    permit: Permit,
+    /// The origin that may read the answer, where one was configured.
+    shared_with: Option<HeaderValue>,
+}
+
+type Answer = Result<Response<Body>, Infallible>;
+type Answering = Pin<Box<dyn Future<Output = Answer> + Send>>;
+
 impl HttpServer {
-    async fn respond<B>(self, request: Request<B>) -> Response<Body>
-    where
-        B: HttpBody<Data = Bytes>,
-    {
-        let (head, body) = request.into_parts();
+    /// Everything that can be decided before anything is waited for.
+    fn admit(&self, head: &Parts) -> Result<Admitted, Box<Response<Body>>> {
+        let refused = |status, why| Err(Box::new(reply::refused(status, why)));
         let Some(route) = self.route(head.uri.path()) else {
-            return reply::refused(StatusCode::NOT_FOUND, "nothing is served at this path");
+            return refused(StatusCode::NOT_FOUND, "nothing is served at this path");
         };
-        if let Err(refused) = self.setup.guard.check(&head) {
-            return *refused;
-        }
+        self.setup.guard.check(head)?;
         let shared_with = self.setup.guard.shared_with(&head.headers).cloned();
         if head.method == Method::OPTIONS && shared_with.is_some() {
-            return share(preflight(&head), shared_with);
+            return Err(Box::new(share(preflight(head), shared_with)));
         }
-        share(self.admit(route, head, body).await, shared_with)
+        let checked = self.check(route, head);
+        let permit = checked.and_then(|()| {
+            let busy = || reply::busy(StatusCode::SERVICE_UNAVAILABLE, "too many requests are being served");
+            self.table.request().ok_or_else(|| Box::new(busy()))
+        });
+        match permit {
+            Ok(permit) => Ok(Admitted { route, permit, shared_with }),
+            Err(refused) => Err(Box::new(share(*refused, shared_with))),
+        }
     }
 
     fn route(&self, path: &str) -> Option<Route> {
@@ -63,39 +79,45 @@ impl HttpServer {
         }
     }
 
-    async fn admit<B>(self, route: Route, head: Parts, body: B) -> Response<Body>
+    /// Whether the path has the method, and the client speaks of what is spoken here.
+    fn check(&self, route: Route, head: &Parts) -> Result<(), Box<Response<Body>>> {
+        if let Some(refused) = self.unserved(route, &head.method) {
+            return Err(Box::new(refused));
+        }
+        if head.method == Method::POST {
+            guard::check_body(&head.headers, self.policy().body_bytes)?;
+        }
+        match route {
+            Route::Mcp if head.method == Method::POST => guard::check_accept(&head.headers, &BOTH),
+            Route::Mcp if head.method == Method::GET => guard::check_accept(&head.headers, &BOTH[1..]),
+            Route::Sse => guard::check_accept(&head.headers, &BOTH[1..]),
+            _ => Ok(()),
+        }
+    }
+
+    /// Requests that are not of the usual kind.
+    async fn respond<B>(self, admitted: Admitted, head: Parts, body: B) -> Response<Body>
     where
         B: HttpBody<Data = Bytes>,
     {
-        if let Some(refused) = self.unserved(route, &head.method) {
-            return refused;
-        }
-        let Some(permit) = self.table.request() else {
-            return reply::busy(StatusCode::SERVICE_UNAVAILABLE, "too many requests are being served");
-        };
+        let Admitted { route, permit, shared_with } = admitted;
         let principal = match &self.setup.authorizer {
             None => self.table.anonymous.clone(),
             Some(authorizer) => match authorizer.authorize(&head).await {
                 Ok(principal) => principal,
-                Err(no) => return reply::unauthorized(&no),
+                Err(no) => return share(reply::unauthorized(&no), shared_with),
             },
         };
-        match (route, head.method == Method::POST) {
-            (Route::Mcp, true) if self.setup.sessions.is_some() => {
+        let response = match route {
+            Route::Mcp if head.method == Method::POST => {
                 self.post_with_store(head, body, principal, permit).await
             }
-            (Route::Mcp, true) => self.post(head, body, principal, permit).await,
-            (Route::Mcp, false) if head.method == Method::DELETE => self.delete(&head, &principal).await,
-            (Route::Mcp, false) => match guard::check_accept(&head.headers, &BOTH[1..]) {
-                Ok(()) => self.get(&head, &principal).await,
-                Err(refused) => *refused,
-            },
-            (Route::Sse, _) => match guard::check_accept(&head.headers, &BOTH[1..]) {
-                Ok(()) => self.pairs.get(&self.table, principal, &self.messages_path()),
-                Err(refused) => *refused,
-            },
-            (Route::Messages, _) => self.message(&head, body, &principal).await,
-        }
+            Route::Mcp if head.method == Method::DELETE => self.delete(&head, &principal).await,
+            Route::Mcp => self.get(&head, &principal).await,
+            Route::Sse => self.pairs.get(&self.table, principal, &self.messages_path()),
+            Route::Messages => self.message(&head, body, &principal).await,
+        };
+        share(response, shared_with)
     }
 
     async fn get(&self, head: &Parts, principal: &Principal) -> Response<Body> {
@@ -132,14 +154,33 @@ impl HttpServer {
         B: HttpBody<Data = Bytes>,
     {
         let Some(store) = self.setup.sessions.clone() else {
-            return self.post(head, body, principal, permit).await;
+            return post(self.poster(head.headers, principal, permit), body).await;
         };
         let (table, headers) = (Arc::clone(&self.table), head.headers.clone());
         if let Err(refused) = table.consult_store(&*store, &headers, &principal).await {
             return *refused;
         }
-        let response = self.post(head, body, principal.clone(), permit).await;
+        let response = post(self.poster(head.headers, principal.clone(), permit), body).await;
         table.save_changes(&*store, &headers, &principal, response).await
+    }
+
+    fn poster(&self, headers: HeaderMap, principal: Principal, permit: Permit) -> Post {
+        Post {
+            stateless: self.setup.stateless,
+            table: Arc::clone(&self.table),
+            head: Arc::new(headers),
+            principal,
+            permit,
+        }
+    }
+
+    /// Whether a request needs nothing but its body to be answered.
+    fn is_usual(&self, admitted: &Admitted, method: &Method) -> bool {
+        admitted.route == Route::Mcp
+            && method == Method::POST
+            && admitted.shared_with.is_none()
+            && self.setup.authorizer.is_none()
+            && self.setup.sessions.is_none()
     }
 
     fn messages_path(&self) -> String {
@@ -162,39 +203,12 @@ impl HttpServer {
         (!served).then(|| reply::not_allowed(allowed))
     }
 
-    async fn post<B>(self, head: Parts, body: B, principal: Principal, permit: Permit) -> Response<Body>
-    where
-        B: HttpBody<Data = Bytes>,
-    {
-        let policy = &self.table.serving.policy;
-        let checked = guard::check_body(&head.headers, policy.body_bytes)
-            .and_then(|()| guard::check_accept(&head.headers, &BOTH));
-        if let Err(refused) = checked {
-            return *refused;
-        }
-        let frame = match body::read(body, policy.body_bytes, policy.body_time).await {
-            Ok(frame) => frame,
-            Err(unread) => return unreadable(unread, policy.body_bytes),
-        };
-        let post = Post {
-            stateless: self.setup.stateless,
-            table: self.table,
-            head: Arc::new(head.headers),
-            principal,
-            permit,
-        };
-        post.respond(frame).await
-    }
-
     /// A message for a stream of HTTP+SSE.
     async fn message<B>(&self, head: &Parts, body: B, principal: &Principal) -> Response<Body>
     where
         B: HttpBody<Data = Bytes>,
     {
-        let policy = &self.table.serving.policy;
-        if let Err(refused) = guard::check_body(&head.headers, policy.body_bytes) {
-            return *refused;
-        }
+        let policy = self.policy();
         let query = head.uri.query().unwrap_or_default();
         let id = query.split('&').find_map(|pair| pair.strip_prefix("session="));
         match body::read(body, policy.body_bytes, policy.body_time).await {
@@ -204,12 +218,32 @@ impl HttpServer {
     }
 }
 
+/// Reads a body and answers it.
+async fn post<B>(post: Post, body: B) -> Response<Body>
+where
+    B: HttpBody<Data = Bytes>,
+{
+    let policy = &post.table.serving.policy;
+    let read = body::read(body, policy.body_bytes, policy.body_time).await;
+    let begun = match read {
+        Ok(frame) => post.begin(frame),
+        Err(unread) => return unreadable(unread, policy.body_bytes),
+    };
+    match begun {
+        Ok(answering) => answer(answering).await,
+        Err(response) => *response,
+    }
+}
+
+/// What is left of the body is not read, so nothing can follow it on this connection.
 fn unreadable(unread: Unread, limit: usize) -> Response<Body> {
-    match unread {
+    let mut response = match unread {
         Unread::TooLarge => guard::too_large(limit),
         Unread::TooSlow => reply::refused(StatusCode::REQUEST_TIMEOUT, "the body took too long to arrive"),
         Unread::Broken => reply::refused(StatusCode::BAD_REQUEST, "the body is not whole"),
-    }
+    };
+    response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+    response
 }
 
 /// What a page of a configured origin asks before it asks.
@@ -242,14 +276,23 @@ where
 {
     type Response = Response<Body>;
     type Error = Infallible;
-    type Future = Pin<Box<dyn Future<Output = Result<Response<Body>, Infallible>> + Send>>;
+    type Future = Answering;
 
     fn poll_ready(&mut self, _cx: &mut TaskContext<'_>) -> Poll<Result<(), Infallible>> {
         Poll::Ready(Ok(()))
     }
 
     fn call(&mut self, request: Request<B>) -> Self::Future {
+        let (head, body) = request.into_parts();
+        let admitted = match self.admit(&head) {
+            Ok(admitted) => admitted,
+            Err(response) => return Box::pin(std::future::ready(Ok(*response))),
+        };
+        if self.is_usual(&admitted, &head.method) {
+            let poster = self.poster(head.headers, self.table.anonymous.clone(), admitted.permit);
+            return Box::pin(async move { Ok(post(poster, body).await) });
+        }
         let server = self.clone();
-        Box::pin(async move { Ok(server.respond(request).await) })
+        Box::pin(async move { Ok(server.respond(admitted, head, body).await) })
     }
 }

@@ -71,6 +71,11 @@ impl Stream {
         self.wire.wake();
     }
 
+    /// Whether everything has been said and sent.
+    pub(super) fn is_over(&self) -> bool {
+        self.lock().finished && !self.wire.has_output()
+    }
+
     /// The number of the last event that was sent.
     pub(super) fn last(&self) -> u64 {
         self.lock().last
