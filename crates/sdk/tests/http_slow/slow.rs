@@ -130,11 +130,15 @@ async fn silence_from_the_start() {
 #[tokio::test]
 async fn slow_prefaces() {
     let (served, _) = counting(|policy| policy.header_time = SHORT).await;
+    let mut wrong = Vec::new();
     for said in ["P", "PRI * HTTP/2.0\r\n", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"] {
         let mut slow = Line::open(&served).await;
         slow.write(said.as_bytes()).await;
-        slow.to_the_end().await;
+        if tokio::time::timeout(Duration::from_secs(5), slow.to_the_end()).await.is_err() {
+            wrong.push(said);
+        }
     }
+    assert!(wrong.is_empty(), "B19: held open: {wrong:?}");
     healthy(&served).await;
 }
 
