@@ -47,6 +47,53 @@ pub enum Error {
     Invalid(String),
     /// A tool failed, and this is what it says; see `ToolReply::ok`.
     ToolFailed(String),
+    /// The server, or something in front of it, answered with an HTTP status that is no success.
+    Http(Box<HttpRefusal>),
+    /// The answer got lost on its way; what was asked for may have been done. The text says how.
+    Interrupted(String),
+    /// The server sends us to this address, where nothing was sent: connect to it yourself if you trust it.
+    Redirected(String),
+    /// The server no longer knows the session. What was sent was not done.
+    SessionEnded,
+}
+
+/// A status of HTTP that is no success.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct HttpRefusal {
+    /// The status.
+    pub status: u16,
+    /// What the body says, in short.
+    pub message: String,
+    /// When to try again, as far as the server says so: a day at most.
+    pub retry_after: Option<Duration>,
+    /// The error of the protocol in the body, if there is one.
+    pub error: Option<ErrorObject>,
+}
+
+impl HttpRefusal {
+    /// A status without more.
+    pub fn new(status: u16) -> Self {
+        Self { status, message: String::new(), retry_after: None, error: None }
+    }
+}
+
+impl fmt::Display for HttpRefusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the server answered with HTTP status {}", self.status)?;
+        match self.status {
+            401 => f.write_str(", it wants to know who you are")?,
+            403 => f.write_str(", it does not let you in")?,
+            _ => {}
+        }
+        if let Some(after) = self.retry_after {
+            write!(f, "; try again after {after:?}")?;
+        }
+        match &self.message {
+            message if message.is_empty() => Ok(()),
+            message => write!(f, ": {message}"),
+        }
+    }
 }
 
 /// A client capability that a server may need.
@@ -110,6 +157,17 @@ impl fmt::Display for Error {
             Self::TooMuch(what) => write!(f, "over the limit: {what}"),
             Self::Invalid(what) => write!(f, "not valid: {what}"),
             Self::ToolFailed(what) => write!(f, "the tool failed: {what}"),
+            Self::Http(refusal) => refusal.fmt(f),
+            Self::Interrupted(how) => {
+                write!(f, "the answer got lost, what was asked for may have been done: {how}")
+            }
+            Self::Redirected(to) => {
+                write!(
+                    f,
+                    "the server redirects to {to}, which was not followed; connect there if you trust it"
+                )
+            }
+            Self::SessionEnded => f.write_str("the server no longer knows the session"),
         }
     }
 }

@@ -28,8 +28,8 @@
 //!
 //! # A client
 //!
-//! [`Client::spawn`] starts a server and finds out which revision it speaks. [Responders](client) answer what
-//! the server asks.
+//! [`Client::spawn`] starts a server, [`Client::connect`] reaches one by URL; both find out which revision it
+//! speaks. [Responders](client) answer what the server asks.
 //!
 //! # Tests
 //!
@@ -59,7 +59,7 @@ pub mod transport;
 #[cfg(feature = "client")]
 pub use client::Client;
 pub use contexture_core::{engine, json_rpc, model, revision};
-pub use error::{Capability, Error, Result};
+pub use error::{Capability, Error, HttpRefusal, Result};
 pub use policy::Policy;
 #[cfg(feature = "server")]
 pub use server::{Args, Context, Json, Principal, Server, State, prompt, resource, tool};

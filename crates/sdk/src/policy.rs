@@ -92,6 +92,11 @@ pub struct Policy {
     pub child_term: Duration,
     /// Lines of a server that are not messages before the connection is given up.
     pub garbage_lines: usize,
+    // HTTP, client side
+    /// How long it may take until a server that is reached by URL takes the connection.
+    pub connect_time: Duration,
+    /// How often in a row a stream that brings nothing new is opened again.
+    pub stream_attempts: u32,
 }
 
 impl Default for Policy {
@@ -137,6 +142,8 @@ impl Default for Policy {
             child_exit: Duration::from_secs(2),
             child_term: Duration::from_secs(3),
             garbage_lines: 1_000,
+            connect_time: Duration::from_secs(15),
+            stream_attempts: 5,
         }
     }
 }

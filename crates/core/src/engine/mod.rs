@@ -12,6 +12,6 @@ mod session;
 pub use admission::{BUSY, Exchange, Mirror, Peer, PeerCache, admit_modern};
 pub use allowance::Allowance;
 pub use in_flight::{InFlight, NotAccepted};
-pub use negotiate::{Disagreement, Heard, Negotiation, Step};
+pub use negotiate::{Disagreement, Heard, Negotiation, Reach, Step};
 pub use pending::{Patience, Pending, TooManyPending};
 pub use session::{Admitted, Session, negotiate};

@@ -1,7 +1,8 @@
-//! How a client finds out which era a server speaks, over a pipe.
+//! How a client finds out which era a server speaks, over a pipe or over HTTP.
 //!
 //! State and actions: it is told what came back and says what to do next. It does not send, wait or
-//! start processes. Every path ends after a bounded number of steps.
+//! start processes. Every path ends after a bounded number of steps. Over HTTP a server that is shut, busy,
+//! broken or out of reach says nothing about its era.
 
 use std::fmt;
 
@@ -22,10 +23,26 @@ pub enum Step {
         /// Start the server anew first: it is gone.
         restart: bool,
     },
+    /// Open the server's stream of events instead (HTTP+SSE), and send `initialize` offering this revision.
+    OlderTransport {
+        /// The newest legacy revision that is allowed.
+        offer: Revision,
+    },
     /// This revision is spoken.
     Settled(Revision),
     /// There is no agreement.
     Failed(Disagreement),
+}
+
+/// How the server is reached.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reach {
+    /// At the other end of a pipe that somebody else opened.
+    Pipe,
+    /// In a process of ours, which can be started again.
+    Process,
+    /// By URL.
+    Http,
 }
 
 /// What came back.
@@ -43,6 +60,10 @@ pub enum Heard {
     Silence,
     /// The end of the connection.
     Gone,
+    /// A status of HTTP that is no success, with the error in its body, if there is one.
+    Status(u16, Option<ErrorObject>),
+    /// This one request got lost on its way, there or back.
+    Lost,
 }
 
 /// Why there is no agreement.
@@ -64,6 +85,10 @@ pub enum Disagreement {
     Silence,
     /// The server went away.
     Gone,
+    /// The server answered with this status of HTTP.
+    Status(u16),
+    /// A request or its answer got lost.
+    Lost,
 }
 
 impl fmt::Display for Disagreement {
@@ -77,6 +102,10 @@ impl fmt::Display for Disagreement {
             Self::Garbage => f.write_str("the server's answer to the handshake cannot be understood"),
             Self::Silence => f.write_str("the server did not answer the handshake"),
             Self::Gone => f.write_str("the server ended during the handshake"),
+            Self::Status(status) => write!(f, "the server answered the handshake with HTTP status {status}"),
+            Self::Lost => {
+                f.write_str("the handshake did not reach the server, or its answer did not come back")
+            }
         }
     }
 }
@@ -87,7 +116,7 @@ impl std::error::Error for Disagreement {}
 #[derive(Debug)]
 pub struct Negotiation {
     allowed: Vec<Revision>,
-    can_restart: bool,
+    reach: Reach,
     restarted: bool,
     /// Remembered from an earlier connection: it must not turn out otherwise silently.
     known: Option<Revision>,
@@ -99,20 +128,21 @@ pub struct Negotiation {
 enum Stage {
     Probing,
     Initializing,
+    /// The handshake over HTTP+SSE: there is nothing older.
+    Older,
 }
 
 /// The first probe, and one more in a version that the server named.
 const MAX_PROBES: u8 = 2;
 
 impl Negotiation {
-    /// Begins with what we may speak and what is remembered of this server. `can_restart`: the server is
-    /// a process of ours that can be started again.
-    pub fn begin(allowed: &[Revision], known: Option<Revision>, can_restart: bool) -> (Self, Step) {
+    /// Begins with what we may speak and what is remembered of this server.
+    pub fn begin(allowed: &[Revision], known: Option<Revision>, reach: Reach) -> (Self, Step) {
         let allowed: Vec<Revision> =
             Revision::ALL.into_iter().filter(|revision| allowed.contains(revision)).collect();
         let known = known.filter(|revision| allowed.contains(revision));
         let mut negotiation =
-            Self { allowed, can_restart, restarted: false, known, probes: 0, stage: Stage::Probing };
+            Self { allowed, reach, restarted: false, known, probes: 0, stage: Stage::Probing };
         let step = match known {
             Some(revision) if revision.is_modern() => negotiation.probe(revision),
             Some(_) => negotiation.initialize(false, Disagreement::Garbage),
@@ -128,13 +158,15 @@ impl Negotiation {
     pub fn hear(&mut self, heard: Heard) -> Step {
         match self.stage {
             Stage::Probing => self.hear_probe(heard),
-            Stage::Initializing => self.hear_initialize(heard),
+            Stage::Initializing | Stage::Older => self.hear_initialize(heard),
         }
     }
 
-    /// Whether nothing else can be tried if the server does not answer the probe.
+    /// Whether nothing else is tried if the server does not answer the probe.
     pub fn probe_is_final(&self) -> bool {
-        self.known.is_some_and(Revision::is_modern) || self.newest(Revision::is_legacy).is_none()
+        self.known.is_some_and(Revision::is_modern)
+            || self.newest(Revision::is_legacy).is_none()
+            || self.reach == Reach::Http
     }
 
     fn hear_probe(&mut self, heard: Heard) -> Step {
@@ -143,19 +175,38 @@ impl Negotiation {
                 Some(revision) => Step::Settled(revision),
                 None => self.listed_legacy(theirs),
             },
-            Heard::Refused(error) => match error.code {
-                code::UNSUPPORTED_PROTOCOL_VERSION => self.hear_unsupported(supported(&error)),
-                // Only a modern server knows these: it stays modern.
-                code::HEADER_MISMATCH | code::MISSING_REQUIRED_CLIENT_CAPABILITY => {
-                    Step::Failed(Disagreement::Refused(error))
-                }
-                _ => self.fall_back(false, Disagreement::Refused(error)),
+            Heard::Refused(error) => self.hear_probe_error(error),
+            Heard::Status(status, error) => match error {
+                _ if is_no_evidence(status) => Step::Failed(Disagreement::Status(status)),
+                Some(error) => self.hear_probe_error(error),
+                None => self.fall_back(false, Disagreement::Status(status)),
             },
+            Heard::Lost => Step::Failed(Disagreement::Lost),
+            Heard::Silence if self.reach == Reach::Http => Step::Failed(Disagreement::Silence),
             Heard::Garbage | Heard::Initialized(_) => self.fall_back(false, Disagreement::Garbage),
             // A slow start is no evidence: the process is left alone, and may still answer the probe.
             Heard::Silence => self.fall_back(false, Disagreement::Silence),
-            Heard::Gone if self.can_restart => self.fall_back(true, Disagreement::Gone),
+            Heard::Gone if self.can_restart() => self.fall_back(true, Disagreement::Gone),
             Heard::Gone => Step::Failed(Disagreement::Gone),
+        }
+    }
+
+    fn can_restart(&self) -> bool {
+        self.reach == Reach::Process
+    }
+
+    fn hear_probe_error(&mut self, error: ErrorObject) -> Step {
+        match error.code {
+            code::UNSUPPORTED_PROTOCOL_VERSION => match supported(&error) {
+                // It says what it does not speak, and nothing else.
+                theirs if theirs.is_empty() => self.fall_back(false, Disagreement::Refused(error)),
+                theirs => self.hear_unsupported(theirs),
+            },
+            // Only a modern server knows these: it stays modern.
+            code::HEADER_MISMATCH | code::MISSING_REQUIRED_CLIENT_CAPABILITY => {
+                Step::Failed(Disagreement::Refused(error))
+            }
+            _ => self.fall_back(false, Disagreement::Refused(error)),
         }
     }
 
@@ -192,7 +243,9 @@ impl Negotiation {
                 _ => Step::Failed(self.no_common(vec![version])),
             },
             Heard::Refused(error) => self.hear_initialize_error(error),
-            Heard::Gone if self.probes > 0 && self.can_restart && !self.restarted => {
+            Heard::Status(status, error) => self.hear_initialize_status(status, error),
+            Heard::Lost => Step::Failed(Disagreement::Lost),
+            Heard::Gone if self.probes > 0 && self.can_restart() && !self.restarted => {
                 self.initialize(true, Disagreement::Gone)
             }
             Heard::Gone => Step::Failed(Disagreement::Gone),
@@ -203,6 +256,21 @@ impl Negotiation {
                 modern.map_or_else(|| Step::Failed(self.no_common(theirs)), Step::Settled)
             }
             Heard::Garbage | Heard::Discovered(_) => Step::Failed(Disagreement::Garbage),
+        }
+    }
+
+    /// What does not know this endpoint, or does not take messages there, may be older than it.
+    fn hear_initialize_status(&mut self, status: u16, error: Option<ErrorObject>) -> Step {
+        let older = matches!(status, 400 | 404 | 405) && self.stage == Stage::Initializing;
+        let modern =
+            error.as_ref().is_some_and(|error| is_modern(error.code) || !supported(error).is_empty());
+        match (self.newest(Revision::is_legacy), error) {
+            (Some(offer), _) if older && !modern => {
+                self.stage = Stage::Older;
+                Step::OlderTransport { offer }
+            }
+            (_, Some(error)) if !is_no_evidence(status) => self.hear_initialize_error(error),
+            _ => Step::Failed(Disagreement::Status(status)),
         }
     }
 
@@ -253,6 +321,17 @@ impl Negotiation {
     }
 }
 
+/// Whether a status tells of locks, load, limits, failures and detours, but not of an era.
+fn is_no_evidence(status: u16) -> bool {
+    !(400..500).contains(&status) || matches!(status, 401 | 403 | 407 | 408 | 425 | 429)
+}
+
+/// Whether only modern servers know this code.
+fn is_modern(error: i64) -> bool {
+    [code::UNSUPPORTED_PROTOCOL_VERSION, code::HEADER_MISMATCH, code::MISSING_REQUIRED_CLIENT_CAPABILITY]
+        .contains(&error)
+}
+
 /// The versions that an error names, if it does.
 fn supported(error: &ErrorObject) -> Vec<String> {
     #[derive(Deserialize)]
@@ -264,137 +343,4 @@ fn supported(error: &ErrorObject) -> Vec<String> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use Revision::{V2024_11_05, V2025_06_18, V2025_11_25, V2026_07_28};
-
-    fn initialize(restart: bool) -> Step {
-        Step::Initialize { offer: V2025_11_25, restart }
-    }
-
-    fn error(code: i64, supported: &[&str]) -> Heard {
-        let data = serde_json::json!({ "supported": supported, "requested": "x" });
-        Heard::Refused(ErrorObject::new(code, "no").data(data))
-    }
-
-    fn plain_error(code: i64) -> Heard {
-        Heard::Refused(ErrorObject::new(code, "no"))
-    }
-
-    #[test]
-    fn a_discovery_settles_the_modern_era() {
-        let (mut negotiation, step) = Negotiation::begin(&Revision::ALL, None, true);
-        assert_eq!(step, Step::Discover(V2026_07_28));
-        let heard = Heard::Discovered(vec!["2026-07-28".into(), "2099-01-01".into()]);
-        assert_eq!(negotiation.hear(heard), Step::Settled(V2026_07_28));
-    }
-
-    #[test]
-    fn everything_that_is_not_modern_leads_to_the_handshake() {
-        let cases = [
-            (plain_error(-32601), false),
-            (plain_error(-32602), false),
-            (plain_error(-32600), false),
-            (Heard::Garbage, false),
-            (Heard::Silence, false),
-            (Heard::Gone, true),
-            (error(-32022, &["2025-06-18"]), false),
-        ];
-        for (heard, restart) in cases {
-            let (mut negotiation, _) = Negotiation::begin(&Revision::ALL, None, true);
-            assert_eq!(negotiation.hear(heard.clone()), initialize(restart), "{heard:?}");
-            let settled = negotiation.hear(Heard::Initialized("2025-06-18".into()));
-            assert_eq!(settled, Step::Settled(V2025_06_18));
-        }
-    }
-
-    #[test]
-    fn a_server_that_dies_of_the_handshake_after_a_probe_is_started_anew_once() {
-        let (mut negotiation, _) = Negotiation::begin(&Revision::ALL, None, true);
-        assert_eq!(negotiation.hear(plain_error(-32602)), initialize(false));
-        assert_eq!(negotiation.hear(Heard::Gone), initialize(true));
-        assert_eq!(negotiation.hear(Heard::Gone), Step::Failed(Disagreement::Gone));
-    }
-
-    #[test]
-    fn without_a_way_to_restart_the_end_is_the_end() {
-        let (mut negotiation, _) = Negotiation::begin(&Revision::ALL, None, false);
-        assert_eq!(negotiation.hear(Heard::Gone), Step::Failed(Disagreement::Gone));
-    }
-
-    #[test]
-    fn a_modern_error_stays_modern() {
-        let (mut negotiation, _) = Negotiation::begin(&Revision::ALL, None, true);
-        assert_eq!(negotiation.hear(error(-32022, &["2026-07-28"])), Step::Discover(V2026_07_28));
-        assert!(matches!(negotiation.hear(error(-32022, &["2026-07-28"])), Step::Failed(_)));
-        let (mut negotiation, _) = Negotiation::begin(&Revision::ALL, None, true);
-        let disjoint = negotiation.hear(error(-32022, &["2099-01-01"]));
-        assert!(matches!(disjoint, Step::Failed(Disagreement::Versions { .. })));
-        let (mut negotiation, _) = Negotiation::begin(&Revision::ALL, None, true);
-        assert!(matches!(negotiation.hear(plain_error(-32021)), Step::Failed(_)));
-    }
-
-    // covers: LIFE-VERSION-CLIENT-SUPPORTED, LIFE-VERSION-CLIENT-LATEST
-    #[test]
-    fn what_is_offered_is_the_newest_that_is_allowed() {
-        let (_, step) = Negotiation::begin(&[V2025_06_18, V2024_11_05], None, true);
-        assert_eq!(step, Step::Initialize { offer: V2025_06_18, restart: false });
-        let (_, step) = Negotiation::begin(&[V2024_11_05], None, true);
-        assert_eq!(step, Step::Initialize { offer: V2024_11_05, restart: false });
-        let (mut negotiation, step) = Negotiation::begin(&[V2026_07_28], None, true);
-        assert_eq!(step, Step::Discover(V2026_07_28));
-        assert!(matches!(negotiation.hear(plain_error(-32601)), Step::Failed(_)), "no fallback");
-        assert!(matches!(Negotiation::begin(&[], None, true).1, Step::Failed(_)));
-    }
-
-    // covers: LIFE-VERSION-DISCONNECT, LIFE-ERR-VERSION-MISMATCH, LIFE-VERSION-CLIENT-OLDER
-    #[test]
-    fn a_counter_offer_must_be_spoken() {
-        let (mut negotiation, _) = Negotiation::begin(&[V2025_06_18, V2024_11_05], None, true);
-        assert_eq!(negotiation.hear(Heard::Initialized("2024-11-05".into())), Step::Settled(V2024_11_05));
-        for version in ["2025-11-25", "2026-07-28", "1999-01-01", ""] {
-            let (mut negotiation, _) = Negotiation::begin(&[V2025_06_18], None, true);
-            let step = negotiation.hear(Heard::Initialized(version.into()));
-            let expected = Disagreement::Versions { theirs: vec![version.into()], ours: vec!["2025-06-18"] };
-            assert_eq!(step, Step::Failed(expected));
-        }
-    }
-
-    // covers: LIFE-ERR-VERSION-CODE
-    #[test]
-    fn a_refusal_that_names_versions_is_a_disagreement_on_versions() {
-        let (mut negotiation, _) = Negotiation::begin(&[V2025_06_18], None, true);
-        let Step::Failed(disagreement) = negotiation.hear(error(-32602, &["2024-11-05"])) else {
-            panic!("must fail")
-        };
-        assert_eq!(disagreement.to_string(), "the server speaks 2024-11-05; this client speaks 2025-06-18");
-    }
-
-    #[test]
-    fn a_modern_server_that_missed_the_probe_is_asked_again_once() {
-        let (mut negotiation, _) = Negotiation::begin(&Revision::ALL, None, true);
-        assert_eq!(negotiation.hear(Heard::Silence), initialize(false));
-        assert_eq!(negotiation.hear(error(-32602, &["2026-07-28"])), Step::Discover(V2026_07_28));
-        assert!(matches!(negotiation.hear(plain_error(-32601)), Step::Failed(_)));
-    }
-
-    #[test]
-    fn a_late_answer_to_the_probe_counts() {
-        let (mut negotiation, _) = Negotiation::begin(&Revision::ALL, None, true);
-        negotiation.hear(Heard::Silence);
-        let heard = Heard::Discovered(vec!["2026-07-28".into()]);
-        assert_eq!(negotiation.hear(heard.clone()), Step::Settled(V2026_07_28));
-        let unasked = Negotiation::begin(&Revision::LEGACY, None, true).0.hear(heard);
-        assert_eq!(unasked, Step::Failed(Disagreement::Garbage));
-        assert!(Negotiation::begin(&Revision::ALL, Some(V2026_07_28), true).0.probe_is_final());
-    }
-
-    #[test]
-    fn what_is_remembered_saves_the_probe_but_is_not_given_up_silently() {
-        let (_, step) = Negotiation::begin(&Revision::ALL, Some(V2025_06_18), true);
-        assert_eq!(step, initialize(false));
-        let (mut negotiation, step) = Negotiation::begin(&Revision::ALL, Some(V2026_07_28), true);
-        assert_eq!(step, Step::Discover(V2026_07_28));
-        assert!(matches!(negotiation.hear(plain_error(-32601)), Step::Failed(_)));
-    }
-}
+mod tests;

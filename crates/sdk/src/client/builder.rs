@@ -7,14 +7,14 @@ use std::time::Duration;
 use super::approval::{Approval, ToolCall};
 use super::call::ToolReply;
 use super::config::Config;
-use super::establish::Source;
 use super::keep_alive::KeepAlive;
 use super::responders::{Elicitation, Roots, Sampling};
 use super::session::ServerIdentity;
+use super::source::{Source, Target};
 use super::{Client, KnownEra};
 use crate::model::{Implementation, LoggingMessageParams, Method};
 use crate::revision::Revision;
-use crate::transport::{ChildCommand, Transport};
+use crate::transport::ChildCommand;
 use crate::{Policy, Result};
 
 /// A client in the making.
@@ -173,9 +173,28 @@ impl Builder {
         self
     }
 
-    /// Connects over a transport.
-    pub async fn connect(self, transport: impl Transport) -> Result<Client> {
-        Client::establish(self.config, Source::Given(Some(Box::new(transport)))).await
+    /// Sends this header with every request to a server that is reached by URL.
+    #[cfg(feature = "http-client")]
+    #[must_use]
+    pub fn header(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
+        self.config.http.header(name.into(), value.into());
+        self
+    }
+
+    /// Reaches the server by this Unix socket; the URL only names it.
+    #[cfg(feature = "http-client")]
+    #[must_use]
+    pub fn unix_socket(mut self, path: impl Into<std::path::PathBuf>) -> Self {
+        self.config.http.unix_socket = Some(path.into());
+        self
+    }
+
+    /// Connects to a server at a URL, or over a transport.
+    ///
+    /// A URL may belong to a server of any revision, HTTP+SSE included. Proxies are those of the environment,
+    /// certificates those of the platform. Redirects to other origins are not followed.
+    pub async fn connect(self, target: impl Into<Target>) -> Result<Client> {
+        Client::establish(self.config, target.into().0).await
     }
 
     /// Starts a server and connects to it.

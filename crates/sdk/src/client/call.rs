@@ -54,6 +54,8 @@ pub(super) struct Options {
     pub(super) meta: Meta,
     pub(super) on_progress: Option<Box<dyn FnMut(ProgressParams) + Send>>,
     pub(super) misuse: Option<String>,
+    /// Whether a session that the server has forgotten is opened anew for this call.
+    pub(super) renews: bool,
     until: Option<BoxFuture<'static, ()>>,
     /// Why the call is cancelled, once it is.
     pub(super) cancel: Arc<watch::Sender<Option<String>>>,
@@ -66,6 +68,7 @@ impl Options {
             meta: Meta::new(),
             on_progress: None,
             misuse: None,
+            renews: true,
             until: None,
             cancel: Arc::new(watch::Sender::new(None)),
         }
@@ -115,6 +118,12 @@ impl<T: Send + 'static> Call<T> {
             cache_key: None,
             finish: Box::new(finish),
         }
+    }
+
+    /// The call belongs to the session that there is: a new one is not opened for it.
+    pub(super) fn in_this_session(mut self) -> Self {
+        self.options.renews = false;
+        self
     }
 
     pub(super) fn for_tool(mut self, tool: ToolPart<T>) -> Self {
@@ -193,8 +202,8 @@ impl<T: Send + 'static> Call<T> {
             live.session()?.knows(method)?;
             live.session()?.permits(method)?;
         }
-        let exchange =
-            Exchanges { client: &client, live: &live, method, known, payload, options: &mut options };
+        let (shared, options) = (Arc::clone(&live), &mut options);
+        let exchange = Exchanges { client: &client, live: shared, method, known, payload, options };
         match (tool, known, cache_key) {
             (Some(tool), ..) => tool.run(&client, &live, exchange, finish).await,
             (None, Some(method), Some(key)) => {

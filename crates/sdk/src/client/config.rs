@@ -35,6 +35,8 @@ pub(super) struct Config {
     pub(super) keep_alive: Option<KeepAlive>,
     pub(super) watch_lists: bool,
     pub(super) completion_ttl: Duration,
+    #[cfg(feature = "http-client")]
+    pub(super) http: crate::transport::http::HttpOptions,
 }
 
 impl Config {
@@ -67,6 +69,8 @@ impl Default for Config {
             keep_alive: None,
             watch_lists: false,
             completion_ttl: Duration::ZERO,
+            #[cfg(feature = "http-client")]
+            http: crate::transport::http::HttpOptions::default(),
         }
     }
 }

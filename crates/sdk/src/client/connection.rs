@@ -36,7 +36,7 @@ pub(super) struct Connection {
     pub(super) link: Arc<Link>,
     queue: mpsc::UnboundedReceiver<Out>,
     /// Requests that wait until the server reads again.
-    outbox: VecDeque<(i64, Vec<u8>)>,
+    outbox: VecDeque<Waits>,
     pub(super) decoder: Decoder,
     /// Requests of the server that are being answered.
     pub(super) in_flight: InFlight<tokio::task::AbortHandle>,
@@ -48,6 +48,13 @@ pub(super) struct Connection {
     deaf: bool,
     pub(super) allowance: Allowance,
     roots: Option<watch::Receiver<u64>>,
+}
+
+/// A request that has not left.
+struct Waits {
+    id: i64,
+    line: Vec<u8>,
+    headers: Vec<(String, String)>,
 }
 
 /// What woke the task up.
@@ -65,7 +72,7 @@ impl Connection {
     /// Starts the task.
     pub(super) fn start(transport: Box<dyn Transport>, exit: Option<ChildExit>, hub: &Arc<Hub>) -> Arc<Link> {
         let policy = &hub.config.policy;
-        let (link, queue) = Link::new(policy.pending);
+        let (link, queue) = Link::new(policy.pending, transport.has_headers());
         let connection = Self {
             transport,
             exit,
@@ -104,10 +111,12 @@ impl Connection {
     /// Fails what waits, then closes the transport; of a process, waits until it is gone.
     async fn finish(mut self, end: End, local: bool) {
         let open = self.link.end(&end);
+        // Somebody may have known before.
+        let end = self.link.ended().unwrap_or(end);
         if local && !self.deaf {
             // A server that finishes its work before it leaves need not finish what nobody waits for.
             for id in open {
-                self.withdraw(id, Some("the client closes the connection".into()));
+                self.withdraw(id, Some("the client closes the connection".into()), true);
             }
         }
         self.answers.abort_all();
@@ -168,14 +177,15 @@ impl Connection {
     fn fill_transport(&mut self) {
         let limit = self.hub.config.policy.unsent_bytes;
         while self.transport.unsent() <= limit && !self.deaf {
-            let Some((_, mut line)) = self.outbox.pop_front() else { break };
-            self.transport.send(&mut line);
+            let Some(Waits { mut line, headers, .. }) = self.outbox.pop_front() else { break };
+            self.transport.send_request(&mut line, headers);
         }
     }
 
     fn handle(&mut self, wake: Wake) -> Option<Stop> {
         match wake {
             Wake::Transport(Ok(Incoming::Message(line))) => return self.receive(line),
+            Wake::Transport(Ok(Incoming::Failed { id, failure })) => self.failed(&id, failure),
             Wake::Transport(Ok(Incoming::End)) => return Some(Stop::Ended),
             Wake::Transport(Ok(_)) => return self.garbage("a line over the limit", b""),
             // A broken pipe is the other end of an exit; what was said before it still arrives.
@@ -196,9 +206,12 @@ impl Connection {
         let mut next = first;
         for turn in 1.. {
             match next {
-                Some(Out::Request { id, line }) => self.outbox.push_back((id, line)),
+                Some(Out::Request { id, line, headers }) => {
+                    self.outbox.push_back(Waits { id, line, headers })
+                }
                 Some(Out::Line(mut line)) => self.transport.send(&mut line),
-                Some(Out::Withdraw { id, reason }) => self.withdraw(id, reason),
+                Some(Out::Withdraw { id, reason, tell }) => self.withdraw(id, reason, tell),
+                Some(Out::Agreed(rules)) => self.transport.agreed(rules),
                 Some(Out::Close) | None => return Some(Stop::Local),
             }
             // What does not fit into this turn stays in the queue.
@@ -211,9 +224,12 @@ impl Connection {
     }
 
     /// A request that has not left yet is taken back; of any other, the server is told.
-    fn withdraw(&mut self, id: i64, reason: Option<String>) {
-        if let Some(at) = self.outbox.iter().position(|(waiting, _)| *waiting == id) {
+    fn withdraw(&mut self, id: i64, reason: Option<String>, tell: bool) {
+        if let Some(at) = self.outbox.iter().position(|waits| waits.id == id) {
             self.outbox.remove(at);
+            return;
+        }
+        if self.transport.withdraw(&id.into()) || !tell {
             return;
         }
         let params = CancelledParams { reason, ..CancelledParams::new(id) };
@@ -222,9 +238,8 @@ impl Connection {
 
     fn expire(&mut self) {
         while let Some(expired) = self.link.expire() {
-            if let Some(id) = expired {
-                self.withdraw(id, Some("no answer in time".into()));
-            }
+            let (id, tell) = expired;
+            self.withdraw(id, Some("no answer in time".into()), tell);
         }
     }
 

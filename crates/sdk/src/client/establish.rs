@@ -1,4 +1,4 @@
-//! From a transport or a command to a connection with a server whose era is known.
+//! From a transport, a command or a URL to a connection with a server whose era is known.
 //!
 //! The decisions are made by the core's negotiation; here they are carried out. Nothing but the
 //! handshake is sent before it is done, and a handshake is never cancelled at the server.
@@ -10,49 +10,19 @@ use std::time::Duration;
 use bytes::Bytes;
 
 use super::config::Config;
-use super::connection::Connection;
 use super::hub::Hub;
 use super::link::{FOR_EVER, Outgoing, Waiting};
 use super::live::Live;
 use super::payload::Payload;
 use super::rounds::decode;
 use super::session::{Session, capabilities, client_info, modern_meta};
+use super::source::Source;
 use crate::engine::{Disagreement, Heard, Negotiation, Patience, Step};
 use crate::model::{DiscoverResult, InitializeParams, InitializeResult, Meta, Method, ResultType};
 use crate::revision::Revision;
-use crate::transport::{ChildCommand, ChildTransport, Transport};
 use crate::{Error, Result};
 
-/// Where the server is.
-pub(super) enum Source {
-    /// At the other end of this.
-    Given(Option<Box<dyn Transport>>),
-    /// In a process that can be started, again and again.
-    Child(ChildCommand),
-}
-
 impl Source {
-    pub(super) fn can_restart(&self) -> bool {
-        matches!(self, Self::Child(_))
-    }
-
-    fn open(&mut self, hub: &Arc<Hub>) -> Result<Live> {
-        let link = match self {
-            Self::Given(transport) => {
-                let transport = transport
-                    .take()
-                    .ok_or_else(|| Error::Closed("this transport cannot be opened again".into()))?;
-                Connection::start(transport, None, hub)
-            }
-            Self::Child(command) => {
-                let child = ChildTransport::spawn(command, &hub.config.policy)?;
-                let exit = child.exit();
-                Connection::start(Box::new(child), Some(exit), hub)
-            }
-        };
-        Ok(Live { link })
-    }
-
     /// Connects and finds the era. What is opened lies in `live` for as long as it is not done, so that
     /// whoever loses patience can bring it down.
     pub(super) async fn establish(
@@ -62,8 +32,8 @@ impl Source {
         live: &mut Option<Live>,
     ) -> Result<Live> {
         let config = &hub.config;
-        let (mut negotiation, mut step) = Negotiation::begin(&config.revisions, known, self.can_restart());
-        let (mut found, mut late) = (None, None);
+        let (mut negotiation, mut step) = Negotiation::begin(&config.revisions, known, self.reach());
+        let mut findings = Findings::default();
         loop {
             let heard = match step {
                 Step::Discover(revision) => {
@@ -71,18 +41,24 @@ impl Source {
                     // Where there is nothing to fall back to, a slow start has all the time of a request.
                     let whole = silence(config).max(config.probe);
                     let patience = if negotiation.probe_is_final() { whole } else { config.probe };
-                    discover(live, config, (revision, patience), &mut found, &mut late).await
+                    discover(live, config, (revision, patience), &mut findings).await
                 }
                 Step::Initialize { offer, restart } => {
                     let live = self.ensure(live, hub, restart).await?;
-                    initialize(live, config, offer, &mut found, late.take()).await
+                    initialize(live, config, offer, &mut findings).await
+                }
+                Step::OlderTransport { offer } => {
+                    let live = self.step_back(live, hub, &mut findings).await?;
+                    initialize(live, config, offer, &mut findings).await
                 }
                 Step::Settled(revision) => {
                     let live = self.ensure(live, hub, false).await?;
-                    settle(live, config, revision, found.take())?;
+                    settle(live, config, revision, findings.found.take())?;
                     break;
                 }
-                Step::Failed(disagreement) => return Err(explain(disagreement, live.as_ref(), config)),
+                Step::Failed(disagreement) => {
+                    return Err(explain(disagreement, live.as_ref(), config, findings.trouble));
+                }
             };
             step = negotiation.hear(heard);
         }
@@ -104,9 +80,40 @@ impl Source {
         }
         match live {
             Some(live) => Ok(live),
-            none => Ok(none.insert(self.open(hub)?)),
+            none => Ok(none.insert(self.open(hub).await?)),
         }
     }
+
+    /// Opens the stream that servers of the first revision have. If there is none, what went wrong before
+    /// says more.
+    async fn step_back<'a>(
+        &mut self,
+        live: &'a mut Option<Live>,
+        hub: &Arc<Hub>,
+        findings: &mut Findings,
+    ) -> Result<&'a Live> {
+        if let Some(old) = live.take() {
+            old.close().await;
+        }
+        self.use_older_transport();
+        let time = silence(&hub.config);
+        let opened = tokio::time::timeout(time, self.open(hub)).await;
+        match (opened.unwrap_or(Err(Error::Timeout(time))), findings.trouble.take()) {
+            (Ok(opened), _) => Ok(live.insert(opened)),
+            (Err(Error::Http(_)), Some(before)) => Err(before),
+            (Err(error), _) => Err(error),
+        }
+    }
+}
+
+/// What came to light on the way.
+#[derive(Default)]
+struct Findings {
+    found: Option<Found>,
+    /// A probe that was not answered in time.
+    late: Option<Waiting>,
+    /// The last thing that went wrong.
+    trouble: Option<Error>,
 }
 
 /// What the handshake brought.
@@ -120,23 +127,22 @@ async fn discover(
     live: &Live,
     config: &Config,
     (revision, patience): (Revision, Duration),
-    found: &mut Option<Found>,
-    late: &mut Option<Waiting>,
+    findings: &mut Findings,
 ) -> Heard {
     let meta = modern_meta(config, revision);
     let mut waiting = match open(live, Method::ServerDiscover, &Payload::new(), meta, FOR_EVER) {
         Ok(waiting) => waiting,
-        Err(error) => return hear(error),
+        Err(error) => return hear(error, findings),
     };
     let Ok(answer) = tokio::time::timeout(patience, waiting.result(|_| {})).await else {
         tracing::info!(?patience, "no answer to the probe so far; the older handshake is tried as well");
-        *late = Some(waiting);
+        findings.late = Some(waiting);
         return Heard::Silence;
     };
     match answer.map(|result| discovery(&result)) {
-        Ok(Some(result)) => discovered(result, found),
+        Ok(Some(result)) => discovered(result, findings),
         Ok(None) => Heard::Garbage,
-        Err(error) => hear(error),
+        Err(error) => hear(error, findings),
     }
 }
 
@@ -145,9 +151,9 @@ fn discovery(result: &Bytes) -> Option<DiscoverResult> {
     matches!(result.result_type, None | Some(ResultType::Complete)).then_some(result)
 }
 
-fn discovered(result: DiscoverResult, found: &mut Option<Found>) -> Heard {
+fn discovered(result: DiscoverResult, findings: &mut Findings) -> Heard {
     let versions = result.supported_versions.clone();
-    *found = Some(Found::Discovery(Box::new(result)));
+    findings.found = Some(Found::Discovery(Box::new(result)));
     Heard::Discovered(versions)
 }
 
@@ -162,13 +168,7 @@ async fn late_discovery(late: Option<Waiting>) -> DiscoverResult {
     std::future::pending().await
 }
 
-async fn initialize(
-    live: &Live,
-    config: &Config,
-    offer: Revision,
-    found: &mut Option<Found>,
-    late: Option<Waiting>,
-) -> Heard {
+async fn initialize(live: &Live, config: &Config, offer: Revision, findings: &mut Findings) -> Heard {
     let params = InitializeParams {
         protocol_version: offer.as_str().to_owned(),
         capabilities: capabilities(config, offer.rules()),
@@ -179,20 +179,20 @@ async fn initialize(
     let opened = open(live, Method::Initialize, &payload, meta, config.policy.patience);
     let mut waiting = match opened {
         Ok(waiting) => waiting,
-        Err(error) => return hear(error),
+        Err(error) => return hear(error, findings),
     };
     let answer = tokio::select! {
         biased;
-        result = late_discovery(late) => return discovered(result, found),
+        result = late_discovery(findings.late.take()) => return discovered(result, findings),
         answer = waiting.result(|_| {}) => answer,
     };
     match answer.and_then(|result| decode::<InitializeResult>(Method::Initialize.as_str(), &result)) {
         Ok(result) => {
             let version = result.protocol_version.clone();
-            *found = Some(Found::Handshake(Box::new(result)));
+            findings.found = Some(Found::Handshake(Box::new(result)));
             Heard::Initialized(version)
         }
-        Err(error) => hear(error),
+        Err(error) => hear(error, findings),
     }
 }
 
@@ -205,16 +205,28 @@ fn open(live: &Live, method: Method, payload: &Payload, meta: Meta, patience: Pa
         wants_progress: false,
         cancellable: false,
         acknowledged: None,
+        headers: Vec::new(),
     })
 }
 
-fn hear(error: Error) -> Heard {
-    match error {
-        Error::Remote(error) => Heard::Refused(error),
+fn hear(error: Error, findings: &mut Findings) -> Heard {
+    let heard = match &error {
+        Error::Remote(error) => Heard::Refused(error.clone()),
         Error::Timeout(_) => Heard::Silence,
         Error::Closed(_) => Heard::Gone,
+        Error::Http(refusal) => match (refusal.status, &refusal.error) {
+            (200, Some(error)) => Heard::Refused(error.clone()),
+            (status, error) => Heard::Status(status, error.clone()),
+        },
+        Error::Transport(_)
+        | Error::Interrupted(_)
+        | Error::Redirected(_)
+        | Error::TooMuch(_)
+        | Error::SessionEnded => Heard::Lost,
         _ => Heard::Garbage,
-    }
+    };
+    findings.trouble = Some(error);
+    heard
 }
 
 /// The era is settled: from here on the connection is in operation.
@@ -227,18 +239,30 @@ fn settle(live: &Live, config: &Config, revision: Revision, found: Option<Found>
     for method in &config.required {
         session.permits(*method)?;
     }
-    let legacy = revision.is_legacy();
+    let (legacy, rules) = (revision.is_legacy(), session.rules);
     tracing::info!(%revision, server = session.server.display_name(), "connected");
     // First, so that whatever the server asks as soon as it may finds us ready.
     let _ = live.link.session.set(session);
+    live.link.agree(rules);
     if legacy {
         live.link.notify(Method::Initialized.as_str(), &Payload::new(), &Meta::new());
     }
     Ok(())
 }
 
-fn explain(disagreement: Disagreement, live: Option<&Live>, config: &Config) -> Error {
+fn explain(
+    disagreement: Disagreement,
+    live: Option<&Live>,
+    config: &Config,
+    trouble: Option<Error>,
+) -> Error {
     let end = live.and_then(|live| live.link.ended());
+    let over_http = live.is_some_and(|live| live.link.has_headers);
+    match (&disagreement, trouble) {
+        (Disagreement::Status(_) | Disagreement::Lost, Some(trouble)) => return trouble,
+        (Disagreement::Garbage, Some(trouble)) if over_http => return trouble,
+        _ => {}
+    }
     match (disagreement, end) {
         (Disagreement::Versions { .. }, _) if config.revisions.is_empty() => {
             Error::Misuse("no revision is allowed".into())

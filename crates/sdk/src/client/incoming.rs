@@ -15,6 +15,7 @@ use crate::json_rpc::{
     Decoder, Frame, Message, Notification, Refusal, Request, RequestId, Response, error_line, result_line,
 };
 use crate::model::{CancelledParams, ErrorObject, Method};
+use crate::transport::Failure;
 
 /// Error data beyond this is not kept.
 const ERROR_DATA: usize = 64 * 1024;
@@ -119,6 +120,16 @@ impl Connection {
         } else if !settled {
             count(&self.link.counters.unknown_responses);
             tracing::debug!(%id, "a response that nobody waits for");
+        }
+    }
+
+    /// A request of ours got lost. It concerns nobody else.
+    pub(super) fn failed(&mut self, id: &RequestId, failure: Failure) {
+        tracing::debug!(%id, ?failure, "a request got no answer");
+        let listening = self.link.is_listening(id);
+        self.link.settle(id, Err(failure.into()));
+        if listening {
+            self.hub.emit(Event::SubscriptionEnded);
         }
     }
 

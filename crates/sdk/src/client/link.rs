@@ -17,6 +17,7 @@ use super::session::Session;
 use crate::engine::{Patience, Pending};
 use crate::json_rpc::{RequestId, notification_line, request_line};
 use crate::model::{Meta, ProgressParams, ProgressToken, SubscriptionFilter, key};
+use crate::revision::Rules;
 use crate::{Error, Result};
 
 /// Progress that a caller has not looked at yet. More than this is dropped.
@@ -29,12 +30,14 @@ pub(super) const FOR_EVER: Patience =
 /// What the connection is to do.
 #[derive(Debug)]
 pub(super) enum Out {
-    /// Send a request.
-    Request { id: i64, line: Vec<u8> },
+    /// Send a request, with headers where there are any.
+    Request { id: i64, line: Vec<u8>, headers: Vec<(String, String)> },
     /// Send a notification.
     Line(Vec<u8>),
-    /// Nobody waits for this request any more.
-    Withdraw { id: i64, reason: Option<String> },
+    /// Nobody waits for this request any more; the server is told if it is to know.
+    Withdraw { id: i64, reason: Option<String>, tell: bool },
+    /// The handshake is done: these rules hold.
+    Agreed(&'static Rules),
     /// End the connection.
     Close,
 }
@@ -93,6 +96,8 @@ pub(super) struct Outgoing<'a> {
     /// Whether giving it up is told to the server.
     pub(super) cancellable: bool,
     pub(super) acknowledged: Option<oneshot::Sender<SubscriptionFilter>>,
+    /// What is said twice, where messages have headers.
+    pub(super) headers: Vec<(String, String)>,
 }
 
 struct Table {
@@ -118,6 +123,8 @@ pub(super) struct Link {
     table: Mutex<Table>,
     out: mpsc::UnboundedSender<Out>,
     started: Instant,
+    /// Whether messages have headers.
+    pub(super) has_headers: bool,
     /// Set once the era is known and the handshake is done.
     pub(super) session: OnceLock<Session>,
     pub(super) counters: Counters,
@@ -126,12 +133,13 @@ pub(super) struct Link {
 }
 
 impl Link {
-    pub(super) fn new(limit: usize) -> (Arc<Self>, mpsc::UnboundedReceiver<Out>) {
+    pub(super) fn new(limit: usize, has_headers: bool) -> (Arc<Self>, mpsc::UnboundedReceiver<Out>) {
         let (out, queue) = mpsc::unbounded_channel();
         let link = Self {
             table: Mutex::new(Table { pending: Pending::new(limit), end: None }),
             out,
             started: Instant::now(),
+            has_headers,
             session: OnceLock::new(),
             counters: Counters::default(),
             over: watch::Sender::new(false),
@@ -186,7 +194,7 @@ impl Link {
         request_line(&id.into(), &request.method, params, &mut line);
         line.push(b'\n');
         // The queue is read for as long as the table is open.
-        let _ = self.out.send(Out::Request { id, line });
+        let _ = self.out.send(Out::Request { id, line, headers: request.headers });
         drop(table);
         Ok(Waiting { link: Arc::clone(self), id, answer, progress, reason: None })
     }
@@ -198,6 +206,11 @@ impl Link {
         notification_line(method, (!params.is_empty()).then_some(&params), &mut line);
         line.push(b'\n');
         let _ = self.out.send(Out::Line(line));
+    }
+
+    /// The handshake is done.
+    pub(super) fn agree(&self, rules: &'static Rules) {
+        let _ = self.out.send(Out::Agreed(rules));
     }
 
     pub(super) fn close(&self) {
@@ -248,14 +261,14 @@ impl Link {
         self.table().pending.next_deadline()
     }
 
-    /// Fails one request whose time is over. Inside: its id, if the server is to be told.
-    pub(super) fn expire(&self) -> Option<Option<i64>> {
+    /// Fails one request whose time is over. Its id, and whether the server is to be told.
+    pub(super) fn expire(&self) -> Option<(i64, bool)> {
         let now = self.now();
         let (id, entry) = self.table().pending.expire(now)?;
         let total = entry.opened.saturating_add(entry.patience.total) <= now;
         let waited = if total { entry.patience.total } else { entry.patience.idle };
         let _ = entry.reply.send(Err(Error::Timeout(waited)));
-        Some(entry.cancellable.then_some(id))
+        Some((id, entry.cancellable))
     }
 
     /// Fails everything: the connection is over. Returns the requests that the server could be told about.
@@ -327,8 +340,9 @@ impl Waiting {
 impl Drop for Waiting {
     fn drop(&mut self) {
         let entry = self.link.table().pending.settle(&self.id.into());
-        if entry.is_some_and(|entry| entry.cancellable) {
-            let _ = self.link.out.send(Out::Withdraw { id: self.id, reason: self.reason.take() });
+        if let Some(entry) = entry {
+            let (id, reason, tell) = (self.id, self.reason.take(), entry.cancellable);
+            let _ = self.link.out.send(Out::Withdraw { id, reason, tell });
         }
     }
 }

@@ -50,8 +50,10 @@ impl Client {
         if live.session()?.rules.has_listen {
             return self.listen(&live, &mut listening, wanted, Some(&uri)).await;
         }
+        // Not held while the server is asked: a session that has to be opened anew needs it.
+        drop(listening);
         self.resource_request(Method::ResourcesSubscribe, &uri).await?;
-        listening.wanted = wanted;
+        self.inner.listening.lock().await.wanted.uris.insert(uri);
         Ok(())
     }
 
@@ -66,8 +68,9 @@ impl Client {
         if live.session()?.rules.has_listen {
             return self.listen(&live, &mut listening, wanted, None).await;
         }
+        drop(listening);
         self.resource_request(Method::ResourcesUnsubscribe, uri).await?;
-        listening.wanted = wanted;
+        self.inner.listening.lock().await.wanted.uris.remove(uri);
         Ok(())
     }
 
@@ -95,13 +98,14 @@ impl Client {
             return self.listen(&live, &mut listening, wanted, None).await;
         }
         for uri in wanted.uris {
-            match self.resource_request(Method::ResourcesSubscribe, &uri).await {
+            match self.resource_call(Method::ResourcesSubscribe, &uri).in_this_session().await {
                 Err(Error::Remote(_)) => self.lost(&mut listening.wanted, uri),
                 subscribed => subscribed?,
             }
         }
         drop(listening);
         match self.hub().log_level() {
+            Some(level) if rules.has_set_level => self.log_level_call(level).in_this_session().await,
             Some(level) => self.set_log_level(level).await,
             None => Ok(()),
         }
@@ -115,7 +119,11 @@ impl Client {
     }
 
     async fn resource_request(&self, method: Method, uri: &str) -> Result<()> {
-        Call::new(self, method, Payload::new().with("uri", uri), empty).await
+        self.resource_call(method, uri).await
+    }
+
+    fn resource_call(&self, method: Method, uri: &str) -> Call<()> {
+        Call::new(self, method, Payload::new().with("uri", uri), empty)
     }
 
     /// Opens a stream for what is wanted, and then ends the old one. If the server does not watch `added`,
@@ -143,6 +151,7 @@ impl Client {
             wants_progress: false,
             cancellable: true,
             acknowledged: Some(acknowledged),
+            headers: Vec::new(),
         })?;
         let patience = self.policy().patience.idle;
         let honoured = tokio::select! {

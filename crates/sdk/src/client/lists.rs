@@ -12,6 +12,7 @@ use super::Client;
 use super::call::Call;
 use super::payload::Payload;
 use super::rounds::decode;
+use super::tools::KnownTools;
 use crate::model::{
     Cursor, Items, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult,
     Method, Prompt, Resource, ResourceTemplate, Tool,
@@ -50,7 +51,7 @@ trait Page: DeserializeOwned + Send + 'static {
     type Item;
     const METHOD: Method;
     fn into_parts(self) -> (Items<Self::Item>, Option<Cursor>);
-    fn learn(&self, _client: &Client) {}
+    fn learn(&mut self, _client: &Client) {}
 }
 
 macro_rules! page {
@@ -71,7 +72,10 @@ page!(
     Tool,
     ToolsList,
     tools,
-    fn learn(&self, client: &Client) {
+    fn learn(&mut self, client: &Client) {
+        if client.live().mirrors() {
+            KnownTools::drop_unfit(&mut self.tools);
+        }
         client.hub().tools.learn(&self.tools);
     }
 );
@@ -80,7 +84,7 @@ page!(
     Prompt,
     PromptsList,
     prompts,
-    fn learn(&self, client: &Client) {
+    fn learn(&mut self, client: &Client) {
         client.hub().prompts.learn(&self.prompts);
     }
 );
@@ -133,11 +137,19 @@ impl Client {
         // The first page and the page at the empty cursor are different pages.
         let key = cursor.map_or_else(String::new, |cursor| format!("={cursor}"));
         Call::new(self, P::METHOD, payload, |client, _, result| {
-            let page: P = decode(P::METHOD.as_str(), result)?;
+            let mut page: P = decode(P::METHOD.as_str(), result)?;
             page.learn(client);
             Ok(page)
         })
         .cached(key)
+    }
+
+    /// The tools are not what they were when they were listed.
+    pub(super) async fn learn_tools_anew(&self) -> Result<()> {
+        self.hub().cache.forget(Method::ToolsList);
+        self.hub().tools.forget();
+        self.tools().await?;
+        Ok(())
     }
 
     async fn all<P: Page>(&self) -> Result<Vec<P::Item>, Partial<P::Item>> {

@@ -16,6 +16,11 @@ impl Live {
         self.link.session.get().ok_or_else(|| Error::Closed("the handshake is not done".into()))
     }
 
+    /// Whether some of what a message says is said again in its headers.
+    pub(super) fn mirrors(&self) -> bool {
+        self.link.has_headers && self.session().is_ok_and(|session| session.rules.has_header_mirroring)
+    }
+
     /// Ends the connection and waits until it and its process are gone.
     pub(super) async fn close(&self) {
         self.link.close();

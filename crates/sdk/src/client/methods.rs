@@ -93,10 +93,14 @@ impl Client {
         session.permits(Method::LoggingSetLevel)?;
         self.hub().set_log_level(level);
         if session.rules.has_set_level {
-            let payload = Payload::new().with("level", &level);
-            Call::new(self, Method::LoggingSetLevel, payload, empty).await?;
+            self.log_level_call(level).await?;
         }
         Ok(())
+    }
+
+    pub(super) fn log_level_call(&self, level: LoggingLevel) -> Call<()> {
+        let payload = Payload::new().with("level", &level);
+        Call::new(self, Method::LoggingSetLevel, payload, empty)
     }
 
     /// Asks whether the server is there. In the modern era that is a discovery.

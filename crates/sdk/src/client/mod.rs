@@ -10,7 +10,7 @@
 //! use contexture::Client;
 //! use serde_json::json;
 //!
-//! let client = Client::spawn(("my-server", ["--stdio"])).await?;
+//! let client = Client::connect("https://example.com/mcp").await?; // or Client::spawn(("my-server", ["--stdio"]))
 //! let sum: i64 = client.call("add", json!({"a": 1, "b": 2})).await?.structured()?;
 //! # let _ = sum;
 //! client.close().await;
@@ -41,6 +41,7 @@ mod prompts;
 mod responders;
 mod rounds;
 mod session;
+mod source;
 mod tools;
 
 pub use approval::{Approval, ToolCall};
@@ -54,6 +55,7 @@ pub use responders::{
     ElicitAnswer, Elicitation, Question, Roots, Sampling, SamplingApproval, SamplingQuestion, SamplingReview,
 };
 pub use session::ServerIdentity;
+pub use source::Target;
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -63,13 +65,13 @@ use tokio::sync::watch;
 
 use crate::model::{Implementation, ServerCapabilities};
 use crate::revision::{Era, Revision};
-use crate::transport::{ChildCommand, Transport};
+use crate::transport::ChildCommand;
 use crate::{Error, Policy, Result};
 use config::Config;
-use establish::Source;
 use hub::Hub;
 use listen::Listening;
 use live::Live;
+use source::Source;
 
 /// What a connection found out about a server's era. Pass it to [`Builder::known_era`] to save the probe.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -130,9 +132,9 @@ impl Client {
         Builder::default()
     }
 
-    /// Connects over a transport, without responders.
-    pub async fn connect(transport: impl Transport) -> Result<Self> {
-        Self::builder().connect(transport).await
+    /// Connects to a server at a URL, or over a transport, without responders.
+    pub async fn connect(target: impl Into<Target>) -> Result<Self> {
+        Self::builder().connect(target).await
     }
 
     /// Starts a server and connects to it, without responders.
@@ -166,20 +168,40 @@ impl Client {
         Ok(client)
     }
 
-    /// Starts the server anew: a fresh process, a fresh handshake. Calls in flight fail; nothing is sent
-    /// twice. Only for servers that were [spawned](Self::spawn), and not after [`close`](Self::close), which
-    /// ends a restart that is under way, too.
+    /// Starts anew: a fresh process or a fresh way to the URL, and a fresh handshake. Calls in flight fail;
+    /// nothing is sent twice. Only for servers that were [spawned](Self::spawn) or are reached by URL, and not
+    /// after [`close`](Self::close), which ends a restart that is under way, too.
     pub async fn reconnect(&self) -> Result<()> {
         let mut source = self.inner.source.lock().await;
         if !source.can_restart() {
-            return Err(Error::Misuse("only a server that was spawned can be started anew".into()));
+            let what = "only a server that was spawned or is reached by URL can be started anew";
+            return Err(Error::Misuse(what.into()));
         }
+        self.renew_unless_closed(&mut source).await
+    }
+
+    /// The session that follows on one that the server has forgotten. The first who needs it opens it.
+    async fn session_after(&self, forgotten: &Arc<Live>) -> Result<Arc<Live>> {
+        let mut source = self.inner.source.lock().await;
+        if Arc::ptr_eq(&self.live(), forgotten) {
+            if !source.can_restart() {
+                return Err(Error::SessionEnded);
+            }
+            tracing::info!("the server no longer knows the session; a new one is opened");
+            let what = "the server no longer knows the session";
+            forgotten.link.end(&link::End::Closed(what.into()));
+            self.renew_unless_closed(&mut source).await?;
+        }
+        Ok(self.live())
+    }
+
+    async fn renew_unless_closed(&self, source: &mut Source) -> Result<()> {
         let mut closed = self.inner.closed.subscribe();
         let mut half_made = None;
         let renewed = tokio::select! {
             biased;
             _ = closed.wait_for(|closed| *closed) => Err(Error::Closed("closed by this client".into())),
-            renewed = self.renew(&mut source, &mut half_made) => renewed,
+            renewed = self.renew(source, &mut half_made) => renewed,
         };
         if let Some(live) = half_made {
             live.close().await;

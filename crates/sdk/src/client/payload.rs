@@ -35,6 +35,11 @@ impl Payload {
         }
     }
 
+    /// The text of a member.
+    pub(super) fn member(&self, name: &str) -> Option<&RawValue> {
+        self.members.iter().find(|(known, _)| known == name).map(|(_, value)| &**value)
+    }
+
     pub(super) fn push(&mut self, name: &str, value: Box<RawValue>) {
         self.members.push((name.to_owned(), value));
     }

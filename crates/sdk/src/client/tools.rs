@@ -6,6 +6,8 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
+use contexture_core::http::mirror::{Annotation, annotations};
+
 use crate::model::{CallToolResult, JsonObject, Tool, ToolAnnotations};
 use crate::schema::Checker;
 use crate::{Error, Result};
@@ -30,6 +32,8 @@ struct Known {
 pub(super) struct KnownTool {
     pub(super) annotations: Option<ToolAnnotations>,
     output_schema: Option<JsonObject>,
+    /// Arguments that are said again in headers.
+    mirrored: Vec<Annotation>,
     checker: OnceLock<Option<Checker>>,
 }
 
@@ -42,6 +46,17 @@ impl KnownTools {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Takes out of a page what must not be called over HTTP: tools that describe their headers wrongly.
+    pub(super) fn drop_unfit(page: &mut Vec<Tool>) {
+        page.retain(|tool| match annotations(&tool.input_schema) {
+            Ok(_) => true,
+            Err(fault) => {
+                tracing::warn!(tool = tool.name, %fault, "left out a tool that describes its headers wrongly");
+                false
+            }
+        });
+    }
+
     /// Learns from a page. The first of two tools with one name stands, as it does for the model.
     pub(super) fn learn(&self, page: &[Tool]) {
         let known = &mut self.known().tools;
@@ -51,14 +66,20 @@ impl KnownTools {
             if !seen.insert(&tool.name) || !room {
                 continue;
             }
+            let mirrored = annotations(&tool.input_schema).unwrap_or_default();
             // An unchanged schema keeps its compiled form.
-            let same = known.get(&tool.name).is_some_and(|it| it.output_schema == tool.output_schema);
-            if same && known.get(&tool.name).is_some_and(|it| it.annotations == tool.annotations) {
+            let same = |it: &Arc<KnownTool>| {
+                it.output_schema == tool.output_schema
+                    && it.annotations == tool.annotations
+                    && it.mirrored == mirrored
+            };
+            if known.get(&tool.name).is_some_and(same) {
                 continue;
             }
             let learned = KnownTool {
                 annotations: tool.annotations.clone(),
                 output_schema: tool.output_schema.clone(),
+                mirrored,
                 checker: OnceLock::new(),
             };
             known.insert(tool.name.clone(), Arc::new(learned));
@@ -90,6 +111,17 @@ impl KnownTools {
 }
 
 impl KnownTool {
+    /// Headers for these arguments.
+    pub(super) fn mirrored(&self, arguments: Option<&str>) -> Result<Vec<(String, String)>> {
+        let mut headers = Vec::new();
+        for annotation in &self.mirrored {
+            let value = annotation.value(arguments);
+            let value = value.map_err(|fault| Error::Invalid(format!("arguments: {fault}")))?;
+            headers.extend(value.map(|value| (annotation.header_name(), value)));
+        }
+        Ok(headers)
+    }
+
     /// Checks a result against the output schema. Says whether there was something to check with.
     pub(super) fn check(&self, name: &str, result: &CallToolResult) -> Result<bool> {
         let Some(schema) = &self.output_schema else { return Ok(false) };

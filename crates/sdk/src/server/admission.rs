@@ -4,19 +4,20 @@
 //! about a session is noted here, too. Nothing is sent or run.
 
 use super::exchange::Outcome;
+use super::listen::Declared;
 use super::operation::Reply;
 use super::serving::Serving;
 use super::wire::Wire;
 use crate::engine::{self, Exchange, Mirror, PeerCache, admit_modern, negotiate};
 use crate::json_rpc::Request;
-use crate::model::{ErrorObject, InitializeParams, InitializeResult, ServerCapabilities};
+use crate::model::{ErrorObject, InitializeParams, InitializeResult};
 use crate::revision::Lower;
 
 /// A session that was just opened.
 pub(super) struct Opened {
     pub(super) session: engine::Session,
     /// What the client was told that this server has.
-    pub(super) declared: ServerCapabilities,
+    pub(super) declared: Declared,
     /// The answer, in the words of the agreed revision; none where the session was opened before.
     pub(super) result: Option<InitializeResult>,
 }
@@ -60,10 +61,11 @@ impl Serving {
             return Err(ErrorObject::unsupported_version(&params.protocol_version, &supported));
         }
         let revision = negotiate(&params.protocol_version, &self.revisions);
-        let declared = self.capabilities();
+        let capabilities = self.capabilities();
+        let declared = Declared::from(&capabilities);
         let mut result = InitializeResult {
             protocol_version: revision.to_string(),
-            capabilities: declared.clone(),
+            capabilities,
             server_info: self.info.clone(),
             instructions: self.instructions.clone(),
             meta: None,

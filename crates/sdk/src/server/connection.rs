@@ -20,7 +20,7 @@ use super::bus::Membership;
 use super::exchange::Run;
 use super::hooks::AtWork;
 use super::ledger::Ledger;
-use super::listen::Listens;
+use super::listen::{Declared, Listens};
 use super::pulse::Pulse;
 use super::serving::Serving;
 use super::talk::Talk;
@@ -28,7 +28,7 @@ use super::wire::Wire;
 use crate::Result;
 use crate::engine::{self, PeerCache};
 use crate::json_rpc::{Decoder, Frame, Message, Refusal, Response};
-use crate::model::{ErrorObject, Method, ServerCapabilities};
+use crate::model::{ErrorObject, Method};
 use crate::transport::{Incoming, Transport};
 
 /// Answers to messages whose id could not be read, in a second: a peer that sends rubbish gets no flood.
@@ -44,7 +44,7 @@ pub(super) struct Connection<T> {
     _membership: Membership,
     pub(super) session: Option<engine::Session>,
     /// What the session was told that this server has.
-    pub(super) declared: ServerCapabilities,
+    pub(super) declared: Declared,
     pub(super) peers: PeerCache,
     /// Each with the batch that it came in.
     pub(super) ledger: Ledger<Option<u64>>,
@@ -72,7 +72,7 @@ impl<T: Transport> Connection<T> {
         Self {
             decoder: Decoder::new(policy.limits),
             session: None,
-            declared: ServerCapabilities::default(),
+            declared: Declared::default(),
             peers: PeerCache::default(),
             ledger: Ledger::new(policy),
             running: FuturesUnordered::new(),
@@ -196,6 +196,8 @@ impl<T: Transport> Connection<T> {
                     self.complain(ErrorObject::parse_error(format!("a message is limited to {limit} bytes")));
                 }
                 Incoming::End => self.drain(),
+                // Requests of ours expire by themselves.
+                Incoming::Failed { .. } => {}
             }
             self.wire.take_output(&mut self.lines);
             self.transport.send(&mut self.lines);

@@ -99,11 +99,29 @@ impl List {
         }
     }
 
-    fn is_in(self, declared: &ServerCapabilities) -> bool {
+    fn is_in(self, declared: Declared) -> bool {
         match self {
-            Self::Tools => declared.tools.is_some(),
-            Self::Prompts => declared.prompts.is_some(),
-            Self::Resources => declared.resources.is_some(),
+            Self::Tools => declared.tools,
+            Self::Prompts => declared.prompts,
+            Self::Resources => declared.resources,
+        }
+    }
+}
+
+/// The lists that a session was told of.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Declared {
+    tools: bool,
+    prompts: bool,
+    resources: bool,
+}
+
+impl From<&ServerCapabilities> for Declared {
+    fn from(capabilities: &ServerCapabilities) -> Self {
+        Self {
+            tools: capabilities.tools.is_some(),
+            prompts: capabilities.prompts.is_some(),
+            resources: capabilities.resources.is_some(),
         }
     }
 }
@@ -121,7 +139,7 @@ impl Changes {
 pub(super) fn tell_session(
     list: List,
     session: &engine::Session,
-    declared: &ServerCapabilities,
+    declared: Declared,
     wire: &Wire,
 ) {
     if session.is_ready() && list.is_in(declared) {
@@ -210,7 +228,7 @@ impl<T: Transport> Connection<T> {
         let changes = self.wire.take_changes();
         for list in changes.lists().filter(|_| self.serving.offer.list_changed) {
             if let Some(session) = &self.session {
-                tell_session(list, session, &self.declared, &self.wire);
+                tell_session(list, session, self.declared, &self.wire);
             }
             for listen in &self.listens.open {
                 listen.tell_list(list, &self.wire);

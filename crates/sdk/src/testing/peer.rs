@@ -94,6 +94,7 @@ impl<T: Transport> RawPeer<T> {
                 Error::PeerMisbehaved(format!("{error}: {}", String::from_utf8_lossy(&line)))
             }),
             Ok(Ok(Incoming::TooLong { limit })) => Err(Error::TooMuch(format!("a line over {limit} bytes"))),
+            Ok(Ok(Incoming::Failed { failure, .. })) => Err(failure.into()),
             Ok(Ok(Incoming::End)) => Err(Error::Closed("the end".into())),
             Ok(Err(error)) => Err(error.into()),
             Err(_) => Err(Error::Timeout(PATIENCE)),

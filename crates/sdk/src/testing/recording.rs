@@ -4,6 +4,8 @@ use std::io;
 use std::task::{Context, Poll, ready};
 
 use super::{Side, Transcript};
+use crate::json_rpc::RequestId;
+use crate::revision::Rules;
 use crate::transport::{Incoming, Transport};
 
 /// Records what goes through another transport.
@@ -19,6 +21,12 @@ impl<T> Recording<T> {
     pub fn new(inner: T, own: Side, transcript: Transcript) -> Self {
         Self { inner, own, transcript }
     }
+
+    fn record(&self, lines: &[u8]) {
+        for line in lines.split(|&byte| byte == b'\n').filter(|line| !line.is_empty()) {
+            self.transcript.record(self.own, line);
+        }
+    }
 }
 
 impl<T: Transport> Transport for Recording<T> {
@@ -31,9 +39,7 @@ impl<T: Transport> Transport for Recording<T> {
     }
 
     fn send(&mut self, lines: &mut Vec<u8>) {
-        for line in lines.split(|&byte| byte == b'\n').filter(|line| !line.is_empty()) {
-            self.transcript.record(self.own, line);
-        }
+        self.record(lines);
         self.inner.send(lines);
     }
 
@@ -47,5 +53,22 @@ impl<T: Transport> Transport for Recording<T> {
 
     fn poll_close(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         self.inner.poll_close(cx)
+    }
+
+    fn has_headers(&self) -> bool {
+        self.inner.has_headers()
+    }
+
+    fn send_request(&mut self, line: &mut Vec<u8>, headers: Vec<(String, String)>) {
+        self.record(line);
+        self.inner.send_request(line, headers);
+    }
+
+    fn agreed(&mut self, rules: &'static Rules) {
+        self.inner.agreed(rules);
+    }
+
+    fn withdraw(&mut self, id: &RequestId) -> bool {
+        self.inner.withdraw(id)
     }
 }

@@ -1,10 +1,13 @@
-//! Ways to move messages: standard input and output, memory, and whatever you bring.
+//! Ways to move messages: standard input and output, memory, HTTP, and whatever you bring.
 //!
-//! A transport moves whole messages and knows nothing about what they mean. Sessions, ids, timeouts and
-//! eras are decided above it.
+//! A transport moves whole messages and knows nothing about what they mean, except where HTTP says it
+//! twice. Ids, timeouts and eras are decided above it.
 
 #[cfg(feature = "client")]
 mod child;
+mod failure;
+#[cfg(feature = "http-client")]
+pub(crate) mod http;
 mod line;
 mod memory;
 mod stdio;
@@ -14,8 +17,12 @@ use std::task::{Context, Poll};
 
 use bytes::Bytes;
 
+use crate::json_rpc::RequestId;
+use crate::revision::Rules;
+
 #[cfg(feature = "client")]
 pub use child::{ChildCommand, ChildExit, ChildTransport, Stderr};
+pub use failure::Failure;
 pub use line::LineTransport;
 pub use memory::{MemoryTransport, memory};
 pub use stdio::StdioTransport;
@@ -47,6 +54,29 @@ pub trait Transport: Send + 'static {
 
     /// Flushes, then tells the peer that nothing more will come.
     fn poll_close(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>>;
+
+    /// Whether messages have headers, so that some of what they say is said twice.
+    fn has_headers(&self) -> bool {
+        false
+    }
+
+    /// Takes one request to be sent, with headers that belong to it.
+    fn send_request(&mut self, line: &mut Vec<u8>, headers: Vec<(String, String)>) {
+        let _ = headers;
+        self.send(line);
+    }
+
+    /// The handshake is done: these rules hold from here on.
+    fn agreed(&mut self, rules: &'static Rules) {
+        let _ = rules;
+    }
+
+    /// Nobody waits for the answer to this request any more. Says whether the peer learns of it by this
+    /// alone; otherwise it is told in a message.
+    fn withdraw(&mut self, id: &RequestId) -> bool {
+        let _ = id;
+        false
+    }
 }
 
 /// What arrives over a transport.
@@ -59,6 +89,13 @@ pub enum Incoming {
     TooLong {
         /// The limit that it exceeded.
         limit: usize,
+    },
+    /// One request of ours got no answer; everything else goes on.
+    Failed {
+        /// Which.
+        id: RequestId,
+        /// Why.
+        failure: Failure,
     },
     /// The peer has finished.
     End,
@@ -83,5 +120,21 @@ impl<T: Transport + ?Sized> Transport for Box<T> {
 
     fn poll_close(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         (**self).poll_close(cx)
+    }
+
+    fn has_headers(&self) -> bool {
+        (**self).has_headers()
+    }
+
+    fn send_request(&mut self, line: &mut Vec<u8>, headers: Vec<(String, String)>) {
+        (**self).send_request(line, headers);
+    }
+
+    fn agreed(&mut self, rules: &'static Rules) {
+        (**self).agreed(rules);
+    }
+
+    fn withdraw(&mut self, id: &RequestId) -> bool {
+        (**self).withdraw(id)
     }
 }

@@ -7,6 +7,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use serde::Deserialize;
 use serde_json::Number;
+use serde_json::value::RawValue;
 use tokio::sync::watch;
 use tokio::time::{Instant, timeout};
 
@@ -19,12 +20,12 @@ use crate::client::rounds::Rounds;
 use crate::engine::Patience;
 use crate::model::{MAX_TTL_MS, Method, code};
 use crate::revision::Rules;
-use crate::{Error, Result};
+use crate::{Error, HttpRefusal, Result};
 
 /// The exchanges of one call.
 pub(super) struct Exchanges<'a> {
     pub(super) client: &'a Client,
-    pub(super) live: &'a Live,
+    pub(super) live: Arc<Live>,
     pub(super) method: Cow<'static, str>,
     pub(super) known: Option<Method>,
     pub(super) payload: Payload,
@@ -52,10 +53,36 @@ impl Exchanges<'_> {
         Ok(result)
     }
 
-    /// Until there is a result. Says whether it came without an input round. Everything together, what the
-    /// responders take included, has the time that one exchange would have.
+    /// Until there is a result. Says whether it came without an input round. What the server has certainly not
+    /// done is tried once more: where it has forgotten the session, and where it knows the tool otherwise.
     pub(super) async fn run(mut self) -> Result<(Bytes, bool)> {
-        let session = self.live.session()?;
+        let (mut renews, mut learns) = (self.options.renews, self.known == Some(Method::ToolsCall));
+        loop {
+            let cancel = Arc::clone(&self.options.cancel);
+            match self.run_once().await {
+                Err(Error::SessionEnded) if std::mem::take(&mut renews) => {
+                    let renewed = self.client.session_after(&self.live);
+                    self.live = unless_cancelled(&cancel, renewed).await??;
+                }
+                Err(Error::Remote(error))
+                    if error.code == code::HEADER_MISMATCH
+                        && self.live.mirrors()
+                        && std::mem::take(&mut learns) =>
+                {
+                    let learned = unless_cancelled(&cancel, self.client.learn_tools_anew()).await?;
+                    if learned.is_err() {
+                        return Err(Error::Remote(error));
+                    }
+                }
+                outcome => return outcome,
+            }
+        }
+    }
+
+    /// Everything together, what the responders take included, has the time that one exchange would have.
+    async fn run_once(&mut self) -> Result<(Bytes, bool)> {
+        let live = Arc::clone(&self.live);
+        let session = live.session()?;
         let clock = Clock { began: Instant::now(), total: self.options.patience.total };
         let mut rounds = Rounds::new(session, &self.client.hub().config, self.known);
         let mut payload = self.payload.clone();
@@ -71,8 +98,9 @@ impl Exchanges<'_> {
     }
 
     async fn once(&mut self, payload: &Payload, clock: &Clock) -> Result<Bytes> {
-        let session = self.live.session()?;
-        let mut waiting = self.live.link.open(Outgoing {
+        let live = Arc::clone(&self.live);
+        let session = live.session()?;
+        let mut waiting = live.link.open(Outgoing {
             method: self.method.clone(),
             payload,
             meta: session.request_meta(self.client.hub().log_level(), &self.options.meta),
@@ -80,6 +108,7 @@ impl Exchanges<'_> {
             wants_progress: self.options.on_progress.is_some(),
             cancellable: true,
             acknowledged: None,
+            headers: self.mirrored(payload)?,
         })?;
         let mut cancelled = self.options.cancel.subscribe();
         let on_progress = &mut self.options.on_progress;
@@ -92,6 +121,20 @@ impl Exchanges<'_> {
         };
         waiting.reason = reason.filter(|reason| !reason.is_empty());
         Err(Error::Cancelled)
+    }
+}
+
+impl Exchanges<'_> {
+    /// The arguments of a tool that are said again in headers.
+    fn mirrored(&self, payload: &Payload) -> Result<Vec<(String, String)>> {
+        if self.known != Some(Method::ToolsCall) || !self.live.mirrors() {
+            return Ok(Vec::new());
+        }
+        let name: Option<String> =
+            payload.member("name").and_then(|name| serde_json::from_str(name.get()).ok());
+        let tool = name.and_then(|name| self.client.hub().tools.get(&name));
+        let arguments = payload.member("arguments").map(RawValue::get);
+        tool.map_or_else(|| Ok(Vec::new()), |tool| tool.mirrored(arguments))
     }
 }
 
@@ -131,6 +174,7 @@ impl Clock {
 /// Errors that the revisions number differently mean the same to the caller.
 fn raise(method: Option<Method>, rules: &Rules, error: Error) -> Error {
     match error {
+        Error::Http(refusal) => raise_refusal(method, rules, *refusal),
         Error::Remote(error)
             if method == Some(Method::ResourcesRead)
                 && [rules.not_found_code, code::RESOURCE_NOT_FOUND].contains(&error.code) =>
@@ -139,6 +183,16 @@ fn raise(method: Option<Method>, rules: &Rules, error: Error) -> Error {
             Error::NotFound
         }
         other => other,
+    }
+}
+
+/// What the server says in the protocol's own words counts more than the status that it says it with, unless
+/// it has to do with access or load, or nothing was said to us.
+fn raise_refusal(method: Option<Method>, rules: &Rules, refusal: HttpRefusal) -> Error {
+    let plain = refusal.status < 500 && !matches!(refusal.status, 401 | 403 | 407 | 429);
+    match refusal.error {
+        Some(error) if plain => raise(method, rules, Error::Remote(error)),
+        error => Error::Http(Box::new(HttpRefusal { error, ..refusal })),
     }
 }
 

@@ -172,6 +172,9 @@ impl Post {
         if let Version::Known(revision) = version
             && revision.is_modern()
         {
+            if let Err(refused) = check_version(&self.table.serving.revisions, version) {
+                return *refused;
+            }
             return match message {
                 // Nothing that a modern client could tell is of any consequence: it cancels by going away.
                 Message::Notification(_) => reply::accepted(),

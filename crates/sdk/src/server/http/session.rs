@@ -13,11 +13,11 @@ use tokio::task::AbortHandle;
 use super::stream::Stream;
 use crate::Policy;
 use crate::engine;
-use crate::model::ServerCapabilities;
 use crate::server::admission::Opened;
 use crate::server::bus::Membership;
 use crate::server::hooks::{Occasion, SessionHook};
 use crate::server::ledger::Ledger;
+use crate::server::listen::Declared;
 use crate::server::serving::Serving;
 use crate::server::talk::Talk;
 use crate::server::wire::Wire;
@@ -48,7 +48,7 @@ pub(super) struct HttpSession {
 /// What changes during a session.
 pub(super) struct Inner {
     pub(super) session: engine::Session,
-    pub(super) declared: ServerCapabilities,
+    pub(super) declared: Declared,
     pub(super) ledger: Ledger<()>,
     /// Streams that can be taken up again, oldest first.
     streams: Vec<Arc<Stream>>,

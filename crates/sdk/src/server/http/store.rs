@@ -126,7 +126,7 @@ impl Table {
         }
         let watched: Vec<_> =
             record.subscriptions.into_iter().filter(|uri| session.subscribe(uri.clone()).is_ok()).collect();
-        let opened = Opened { session, declared: serving.capabilities(), result: None };
+        let opened = Opened { session, declared: (&serving.capabilities()).into(), result: None };
         let session = HttpSession::new(record.id.into(), owner, opened, serving, self.now());
         session.talk.set_log_level(record.log_level);
         if record.ready {

@@ -244,7 +244,7 @@ impl SessionEvents {
         let changes = session.general.take_changes();
         let inner = session.lock();
         for list in changes.lists().filter(|_| serving.offer.list_changed) {
-            tell_session(list, &inner.session, &inner.declared, &session.general);
+            tell_session(list, &inner.session, inner.declared, &session.general);
         }
         for uri in changes.updated {
             if serving.stack.is_none() {

@@ -1,0 +1,134 @@
+//! Where a server is, and how to get there, again and again if need be.
+
+use std::fmt;
+use std::sync::Arc;
+
+use super::connection::Connection;
+use super::hub::Hub;
+use super::live::Live;
+use crate::engine::Reach;
+#[cfg(feature = "http-client")]
+use crate::transport::http::{Address, Fetch, HttpTransport, open_pair};
+use crate::transport::{ChildCommand, ChildTransport, Transport};
+use crate::{Error, Result};
+
+/// What a client connects to: the URL of a server, or a [`Transport`] that leads to one.
+pub struct Target(pub(super) Source);
+
+impl fmt::Debug for Target {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Target").finish_non_exhaustive()
+    }
+}
+
+impl<T: Transport> From<T> for Target {
+    fn from(transport: T) -> Self {
+        Self(Source::Given(Some(Box::new(transport))))
+    }
+}
+
+#[cfg(feature = "http-client")]
+impl From<&str> for Target {
+    fn from(url: &str) -> Self {
+        Self(Source::Url(Place { url: url.to_owned(), way: None, is_older: false }))
+    }
+}
+
+#[cfg(feature = "http-client")]
+impl From<&String> for Target {
+    fn from(url: &String) -> Self {
+        url.as_str().into()
+    }
+}
+
+#[cfg(feature = "http-client")]
+impl From<String> for Target {
+    fn from(url: String) -> Self {
+        url.as_str().into()
+    }
+}
+
+/// Where the server is.
+pub(super) enum Source {
+    /// At the other end of this.
+    Given(Option<Box<dyn Transport>>),
+    /// In a process that can be started, again and again.
+    Child(ChildCommand),
+    /// At a URL.
+    #[cfg(feature = "http-client")]
+    Url(Place),
+}
+
+/// A URL, and what was found out about it.
+#[cfg(feature = "http-client")]
+pub(super) struct Place {
+    url: String,
+    /// Kept, so that connections are used again.
+    way: Option<(Address, Arc<Fetch>)>,
+    /// HTTP+SSE is spoken there.
+    is_older: bool,
+}
+
+impl Source {
+    pub(super) fn reach(&self) -> Reach {
+        match self {
+            Self::Given(_) => Reach::Pipe,
+            Self::Child(_) => Reach::Process,
+            #[cfg(feature = "http-client")]
+            Self::Url(_) => Reach::Http,
+        }
+    }
+
+    pub(super) fn can_restart(&self) -> bool {
+        self.reach() != Reach::Pipe
+    }
+
+    /// Over HTTP: from here on by the transport of the first revision.
+    pub(super) fn use_older_transport(&mut self) {
+        #[cfg(feature = "http-client")]
+        if let Self::Url(place) = self {
+            place.is_older = true;
+        }
+    }
+
+    pub(super) async fn open(&mut self, hub: &Arc<Hub>) -> Result<Live> {
+        let link = match self {
+            Self::Given(transport) => {
+                let transport = transport
+                    .take()
+                    .ok_or_else(|| Error::Closed("this transport cannot be opened again".into()))?;
+                Connection::start(transport, None, hub)
+            }
+            Self::Child(command) => {
+                let child = ChildTransport::spawn(command, &hub.config.policy)?;
+                let exit = child.exit();
+                Connection::start(Box::new(child), Some(exit), hub)
+            }
+            #[cfg(feature = "http-client")]
+            Self::Url(place) => Connection::start(Box::new(place.open(hub).await?), None, hub),
+        };
+        Ok(Live { link })
+    }
+}
+
+#[cfg(feature = "http-client")]
+impl Place {
+    async fn open(&mut self, hub: &Arc<Hub>) -> Result<HttpTransport> {
+        let policy = &hub.config.policy;
+        let (address, fetch) = match &self.way {
+            Some(way) => way.clone(),
+            None => {
+                let address = Address::parse(&self.url)?;
+                if address.is_exposed() && hub.config.http.unix_socket.is_none() {
+                    tracing::warn!(%address, "not encrypted: others can read and change what is said");
+                }
+                let fetch = Arc::new(Fetch::new(&address, &hub.config.http, policy)?);
+                self.way.insert((address, fetch)).clone()
+            }
+        };
+        if self.is_older {
+            return open_pair(fetch, address, policy).await;
+        }
+        Ok(HttpTransport::new(fetch, address, policy))
+    }
+}
