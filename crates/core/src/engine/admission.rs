@@ -93,12 +93,19 @@ impl<'a> DecidingMeta<'a> {
 #[derive(Debug, Default)]
 pub struct PeerCache {
     last: Option<(Box<str>, Box<str>, Arc<Peer>)>,
+    /// The whole of the last metadata that asked for no progress, and the level that it wanted.
+    whole: Option<(Box<str>, Arc<Peer>, Option<LoggingLevel>)>,
 }
 
 impl PeerCache {
     /// The rules that the last peer spoke by; none before the first modern request.
     pub fn rules(&self) -> Option<&'static Rules> {
         self.last.as_ref().map(|(_, _, peer)| peer.revision.rules())
+    }
+
+    fn whole(&self, meta: Option<&str>) -> Option<(&Arc<Peer>, Option<LoggingLevel>)> {
+        let (text, peer, level) = self.whole.as_ref()?;
+        (Some(&**text) == meta).then_some((peer, *level))
     }
 
     fn peer(&mut self, revision: Revision, meta: &DecidingMeta<'_>) -> Result<Arc<Peer>, ErrorObject> {
@@ -160,10 +167,29 @@ pub fn admit_modern(
     cache: &mut PeerCache,
     mirror: Option<&Mirror<'_>>,
 ) -> Option<Result<Exchange, ErrorObject>> {
+    if let Some((peer, log_level)) = cache.whole(request.meta) {
+        return Some(admit_known(request, peer, log_level, mirror));
+    }
     match DecidingMeta::read(request.meta) {
         Ok(meta) if meta.protocol_version.is_some() => Some(admit(request, &meta, cache, mirror)),
         _ => None,
     }
+}
+
+/// Admits a request whose metadata is, letter by letter, that of the one before.
+fn admit_known(
+    request: &Request<'_>,
+    peer: &Arc<Peer>,
+    log_level: Option<LoggingLevel>,
+    mirror: Option<&Mirror<'_>>,
+) -> Result<Exchange, ErrorObject> {
+    if let Some(mirror) = mirror {
+        mirror.check(peer.revision.as_str(), &request.method)?;
+    }
+    let rules = peer.revision.rules();
+    let method = known_method(request, rules)?;
+    let (id, peer) = (request.id.clone(), Arc::clone(peer));
+    Ok(Exchange { id, method, rules, peer, progress_token: None, log_level })
 }
 
 fn admit(
@@ -192,6 +218,9 @@ fn admit(
         .filter(|revision| revision.is_modern())
         .ok_or_else(|| unsupported_version(&requested))?;
     let peer = cache.peer(revision, meta)?;
+    if let (None, Some(text)) = (&progress_token, request.meta) {
+        cache.whole = Some((text.into(), Arc::clone(&peer), log_level));
+    }
     let rules = revision.rules();
     let method = known_method(request, rules)?;
     Ok(Exchange { id: request.id.clone(), method, rules, peer, progress_token, log_level })

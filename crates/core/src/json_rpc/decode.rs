@@ -58,6 +58,17 @@ pub struct Request<'a> {
     pub params: Option<&'a str>,
     /// The member `_meta` of the parameters.
     pub meta: Option<&'a str>,
+    /// The parameters once more, if they are a plain call: a name, arguments, and nothing else but `_meta`.
+    pub call: Option<PlainCall<'a>>,
+}
+
+/// Parameters that hold a name, perhaps arguments, and nothing else but `_meta`.
+#[derive(Debug, Clone, Copy)]
+pub struct PlainCall<'a> {
+    /// What is called; written without escapes.
+    pub name: &'a str,
+    /// The text of an object.
+    pub arguments: Option<&'a str>,
 }
 
 /// A notification.
@@ -99,6 +110,9 @@ impl Refusal {
     }
 }
 
+/// Keys of the objects around a place in a message, of most messages.
+const KEYS: usize = 32;
+
 /// Reads frames. Keeps its scratch memory between them.
 #[derive(Debug, Default)]
 pub struct Decoder {
@@ -113,6 +127,7 @@ struct Members<'a> {
     method: Option<&'a str>,
     params: Option<&'a str>,
     meta: Option<&'a str>,
+    call: Option<PlainCall<'a>>,
     result: Option<&'a str>,
     error: Option<&'a str>,
 }
@@ -120,7 +135,7 @@ struct Members<'a> {
 impl Decoder {
     /// A reader with these limits.
     pub fn new(limits: Limits) -> Self {
-        Self { limits, keys: Vec::new() }
+        Self { limits, keys: Vec::with_capacity(KEYS) }
     }
 
     /// Reads one frame.
@@ -157,9 +172,10 @@ impl Decoder {
         let mut members = Members::default();
         scanner.object_with(|scanner, key| {
             if key.is("params") && scanner.peek_value() == Some(b'{') {
-                let (params, meta) = params_with_meta(scanner)?;
+                let (params, known) = params_object(scanner)?;
                 members.params = Some(params);
-                members.meta = meta;
+                members.meta = known.meta;
+                members.call = known.call();
                 return Ok(());
             }
             let value = scanner.value()?;
@@ -230,9 +246,9 @@ fn call<'a>(members: &Members<'a>, method: &'a str, id: Option<RequestId>) -> Re
             has_method: true,
         });
     }
-    let (params, meta) = (members.params, members.meta);
+    let (params, meta, call) = (members.params, members.meta, members.call);
     Ok(match id {
-        Some(id) => Message::Request(Request { id, method, params, meta }),
+        Some(id) => Message::Request(Request { id, method, params, meta, call }),
         None => Message::Notification(Notification { method, params, meta }),
     })
 }
@@ -268,15 +284,39 @@ fn text_of(raw: &str) -> Option<Cow<'_, str>> {
     serde_json::from_str(raw).ok().map(Cow::Owned)
 }
 
-fn params_with_meta<'a>(scanner: &mut Scanner<'a, '_>) -> Result<(&'a str, Option<&'a str>), Refusal> {
-    let mut meta = None;
+/// Members of parameters that are looked for while they are read.
+#[derive(Default)]
+struct Known<'a> {
+    meta: Option<&'a str>,
+    name: Option<&'a str>,
+    arguments: Option<&'a str>,
+    others: bool,
+}
+
+impl<'a> Known<'a> {
+    fn call(&self) -> Option<PlainCall<'a>> {
+        let name = self.name?.strip_prefix('"')?.strip_suffix('"')?;
+        let plain = !self.others && !name.contains('\\');
+        let object = self.arguments.is_none_or(|arguments| arguments.starts_with('{'));
+        (plain && object).then_some(PlainCall { name, arguments: self.arguments })
+    }
+}
+
+fn params_object<'a>(scanner: &mut Scanner<'a, '_>) -> Result<(&'a str, Known<'a>), Refusal> {
+    let mut known = Known::default();
     let params = scanner.span(|scanner| {
         scanner.object(|_, key, value| {
             if key.is("_meta") {
-                meta = Some(value);
+                known.meta = Some(value);
+            } else if key.is("name") {
+                known.name = Some(value);
+            } else if key.is("arguments") {
+                known.arguments = Some(value);
+            } else {
+                known.others = true;
             }
             Ok(())
         })
     })?;
-    Ok((params, meta))
+    Ok((params, known))
 }

@@ -8,6 +8,6 @@ mod encode;
 mod id;
 mod scan;
 
-pub use decode::{Decoder, Frame, Limits, Message, Notification, Refusal, Request, Response};
+pub use decode::{Decoder, Frame, Limits, Message, Notification, PlainCall, Refusal, Request, Response};
 pub use encode::{error_line, notification_line, request_line, result_line, write_string};
 pub use id::RequestId;

@@ -356,8 +356,10 @@ fn plain_run(bytes: &[u8]) -> usize {
         let quote = has_zero(word ^ (ONES * u64::from(b'"')));
         let slash = has_zero(word ^ (ONES * u64::from(b'\\')));
         let control = word.wrapping_sub(ONES * 0x20) & !word & HIGHS;
-        if quote | slash | control != 0 {
-            break;
+        let special = quote | slash | control;
+        if special != 0 {
+            // The lowest mark is exact; only marks above it may be carried over from it.
+            return done + special.trailing_zeros() as usize / 8;
         }
         done += 8;
     }

@@ -87,7 +87,7 @@ impl Serving {
     pub(super) fn answer(&self, context: &Context, request: Request) -> BoxFuture<OperationResult> {
         let done = match request {
             Request::CallTool { name, arguments } => {
-                return self.call_tool(context, &name, arguments.as_deref());
+                return self.call_tool(context, &name, arguments.as_deref().map(RawValue::get));
             }
             Request::GetPrompt { name, arguments } => return self.get_prompt(context, &name, &arguments),
             Request::ReadResource(uri) => return self.read_resource(context, &uri),
@@ -110,7 +110,7 @@ impl Serving {
         &self,
         context: &Context,
         name: &str,
-        arguments: Option<&RawValue>,
+        arguments: Option<&str>,
     ) -> BoxFuture<OperationResult> {
         match self.registry.tables().tools.get(name) {
             Some(tool) => tool.call(context, arguments),

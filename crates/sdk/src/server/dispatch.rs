@@ -73,6 +73,7 @@ impl<T: Transport> Connection<T> {
         let arrival = Arrival {
             params: request.params,
             meta: request.meta,
+            call: request.call,
             frame,
             principal: &self.principal,
             wire: &self.wire,

@@ -3,6 +3,7 @@
 //! It decodes parameters, once and by method, and finds who answers. It does not know connections.
 
 use std::any::{Any, TypeId};
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
@@ -24,7 +25,7 @@ use super::wire::Wire;
 use super::{Context, KeepAlive, Principal, Registry};
 use crate::Policy;
 use crate::engine::Exchange;
-use crate::json_rpc;
+use crate::json_rpc::{self, PlainCall};
 use crate::model::{
     CallToolParams, CompleteParams, ErrorObject, GetPromptParams, Implementation, InputResponses,
     LoggingLevel, LoggingMessageParams, Method, PaginatedParams, ReadResourceParams, SetLevelParams,
@@ -66,6 +67,8 @@ pub(super) struct Offer {
 pub(super) struct Arrival<'a> {
     pub(super) params: Option<&'a str>,
     pub(super) meta: Option<&'a str>,
+    /// The parameters once more, if they are a plain call.
+    pub(super) call: Option<PlainCall<'a>>,
     /// The message that the two are parts of.
     pub(super) frame: &'a Bytes,
     pub(super) principal: &'a Principal,
@@ -89,9 +92,31 @@ impl Arrival<'_> {
         }
     }
 
+    /// The tool and its arguments, as they stand in the message.
+    fn call(&self, method: Method) -> Result<(ToolCall<'_>, Round), ErrorObject> {
+        if let Some(PlainCall { name, arguments }) = self.call {
+            return Ok((ToolCall { name: Cow::Borrowed(name), arguments }, Round::default()));
+        }
+        let params: CallToolParams<'_> =
+            serde_json::from_str(self.params.unwrap_or("{}")).map_err(|error| bad_params(method, &error))?;
+        let round = Round { responses: params.input_responses, state: params.request_state };
+        let arguments = params.arguments.map(RawValue::get);
+        Ok((ToolCall { name: params.name, arguments }, round))
+    }
+
     fn part(&self, text: Option<&str>) -> Bytes {
         text.map_or_else(Bytes::new, |text| self.frame.slice_ref(text.as_bytes()))
     }
+}
+
+/// Which tool, with the text of its arguments.
+struct ToolCall<'a> {
+    name: Cow<'a, str>,
+    arguments: Option<&'a str>,
+}
+
+fn raw(method: Method, text: &str) -> Result<Box<RawValue>, ErrorObject> {
+    RawValue::from_string(text.to_owned()).map_err(|error| bad_params(method, &error))
 }
 
 fn bad_params(method: Method, error: &serde_json::Error) -> ErrorObject {
@@ -143,20 +168,18 @@ impl Serving {
     /// The hot path: the tool gets the raw arguments as they stand in the message.
     fn begin_call(self: &Arc<Self>, exchange: Exchange, arrival: &Arrival<'_>) -> Result<Run, ErrorObject> {
         let method = exchange.method;
-        let params: CallToolParams<'_> = serde_json::from_str(arrival.params.unwrap_or("{}"))
-            .map_err(|error| bad_params(method, &error))?;
+        let (call, round) = arrival.call(method)?;
         if let Some(head) = arrival.head.filter(|_| exchange.rules.has_header_mirroring) {
-            mirrored::check_name(head, &params.name)?;
-            if let Some(tool) = self.registry.tables().tools.get(&params.name) {
-                mirrored::check_arguments(head, &tool.mirrors, params.arguments.map(RawValue::get))?;
+            mirrored::check_name(head, &call.name)?;
+            if let Some(tool) = self.registry.tables().tools.get(&*call.name) {
+                mirrored::check_arguments(head, &tool.mirrors, call.arguments)?;
             }
         }
-        let round = Round { responses: params.input_responses, state: params.request_state };
         let context = self.context(exchange, arrival, round)?;
         if self.stack.is_some() || self.rehearses(&context) {
             let request = Request::CallTool {
-                name: params.name.into_owned(),
-                arguments: params.arguments.map(ToOwned::to_owned),
+                name: call.name.into_owned(),
+                arguments: call.arguments.map(|text| raw(method, text)).transpose()?,
             };
             if self.rehearses(&context) {
                 let (serving, again) = (Arc::clone(self), context.clone());
@@ -166,7 +189,7 @@ impl Serving {
             let bytes = self.params_for_seal(&context, arrival);
             return Ok(Run::new(context.clone(), self.perform(context, request), bytes));
         }
-        let work = self.call_tool(&context, &params.name, params.arguments);
+        let work = self.call_tool(&context, &call.name, call.arguments);
         let bytes = self.params_for_seal(&context, arrival);
         Ok(Run::new(context, work, bytes))
     }

@@ -9,7 +9,6 @@ use std::sync::Arc;
 use contexture_core::http::mirror::{Annotation, annotations};
 use futures_util::FutureExt;
 use serde_json::Value;
-use serde_json::value::RawValue;
 
 use super::Context;
 use super::completeness::Needs;
@@ -280,9 +279,9 @@ impl ToolEntry {
     }
 
     /// Checks the arguments and begins the call.
-    pub(super) fn call(&self, context: &Context, arguments: Option<&RawValue>) -> BoxFuture<OperationResult> {
+    pub(super) fn call(&self, context: &Context, arguments: Option<&str>) -> BoxFuture<OperationResult> {
         let rules = context.rules();
-        let arguments = arguments.map_or("{}", RawValue::get);
+        let arguments = arguments.unwrap_or("{}");
         let begun = self
             .check_arguments(arguments)
             .and_then(|()| (self.begin)(&Call { context, arguments: Arguments::Json(arguments), uri: None }));

@@ -135,6 +135,7 @@ impl Post {
         let arrival = Arrival {
             params: request.params,
             meta: request.meta,
+            call: request.call,
             frame,
             principal: &self.principal,
             wire,
