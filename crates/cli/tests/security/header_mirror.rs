@@ -54,6 +54,7 @@ fn versions_that_nobody_speaks() {
 
 #[test]
 fn versions_of_sessions() {
+    // covers: HTTP-VERSION-HEADER-400, HTTP-VERSION-HEADER-DEFAULT
     let site = Site::start();
     let mut findings = Findings::default();
     for stage in STAGES.into_iter().filter(|stage| *stage != Stage::Modern) {

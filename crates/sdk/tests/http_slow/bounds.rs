@@ -71,6 +71,7 @@ async fn sessions_of_everybody() {
 /// CVE-2026-67430: sessions that nobody uses end by themselves, and the table is as before.
 #[tokio::test]
 async fn cve_2026_67430_sessions_that_never_expire() {
+    // covers: SEC-SESSION-ID-EXPIRE
     let (served, _) = gated(|policy| {
         policy.session_idle = Duration::from_millis(300);
         policy.anonymous_sessions = 100;
