@@ -24,9 +24,10 @@ cargo xtask <verb>
                         --quick: format, lints, tests, tidy
   tidy [--uncovered]    design invariants, house rules, dependencies, requirement coverage
                         --uncovered: also list every SHOULD and MAY without a test
-  interop [--only PEER] real peers over stdio, both directions
+  interop [...]         real peers over stdio and HTTP, both directions
   conformance [...]     the official suite on our server and our client, strictly
   bench stdio [...]     calls per second, CPU and memory beside other libraries
+  bench http [...]      the same over HTTP, with idle sessions
 ";
 
 fn main() -> ExitCode {
