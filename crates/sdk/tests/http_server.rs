@@ -9,13 +9,13 @@ mod support;
 
 #[path = "http_server/endpoint.rs"]
 mod endpoint;
-#[path = "http_server/sessions.rs"]
-mod sessions;
 #[path = "http_server/inside.rs"]
 mod inside;
 #[path = "http_server/listening.rs"]
 mod listening;
 #[path = "http_server/resumption.rs"]
 mod resumption;
+#[path = "http_server/sessions.rs"]
+mod sessions;
 #[path = "http_server/streams.rs"]
 mod streams;

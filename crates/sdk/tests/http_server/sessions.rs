@@ -92,12 +92,8 @@ async fn a_version_that_is_not_spoken_is_refused() {
     for revision in LEGACY {
         let peer = Peer::of(&site, revision).await;
         for wrong in ["garbage", "2099-01-01", "2025-06-18 2025-06-18", ""] {
-            let asks = [
-                peer.post(&list()),
-                peer.post(&notification("notifications/x")),
-                peer.get(),
-                peer.delete(),
-            ];
+            let asks =
+                [peer.post(&list()), peer.post(&notification("notifications/x")), peer.get(), peer.delete()];
             for ask in asks {
                 let mut reply = ask.with("mcp-protocol-version", wrong).send().await;
                 assert_eq!(reply.status, 400, "{revision} {wrong:?}");
@@ -118,12 +114,8 @@ async fn a_version_that_is_known_but_not_spoken_here_is_refused() {
     let site = Site::of(server.revisions(&[spoken])).await;
     let peer = Peer::of(&site, VERSIONED).await;
     for other in EVERY.into_iter().filter(|other| *other != VERSIONED) {
-        let asks = [
-            peer.post(&list()),
-            peer.post(&notification("notifications/x")),
-            peer.get(),
-            peer.delete(),
-        ];
+        let asks =
+            [peer.post(&list()), peer.post(&notification("notifications/x")), peer.get(), peer.delete()];
         for (at, ask) in asks.into_iter().enumerate() {
             let status = ask.with("mcp-protocol-version", other).status().await;
             assert_eq!(status, 400, "{other}, request {at}");

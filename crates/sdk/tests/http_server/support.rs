@@ -124,12 +124,7 @@ impl Peer {
         Self::opened(site, revision, json!({}), Some(token)).await
     }
 
-    async fn opened(
-        site: &Site,
-        revision: &'static str,
-        capabilities: Value,
-        token: Option<&str>,
-    ) -> Self {
+    async fn opened(site: &Site, revision: &'static str, capabilities: Value, token: Option<&str>) -> Self {
         let mut peer = Self::unopened(site, revision, capabilities, token);
         if revision != MODERN {
             let mut reply = peer.initialize().await;
@@ -282,15 +277,14 @@ pub(crate) fn wait() -> (ToolEntry, Calls) {
 /// A server with a tool that answers at once, one that reports on the way, and one that waits.
 pub(crate) fn server() -> (Server, Calls) {
     let (wait, called) = wait();
-    let server = Server::new("test", "1.0.0")
-        .tool(wait)
-        .tool(tool("now").handler(|| async { "now" }))
-        .tool(tool("steps").handler(|context: Context| async move {
+    let server = Server::new("test", "1.0.0").tool(wait).tool(tool("now").handler(|| async { "now" })).tool(
+        tool("steps").handler(|context: Context| async move {
             for step in 1..=3 {
                 context.progress(f64::from(step), Some(3.0));
             }
             "done"
-        }));
+        }),
+    );
     (server, called)
 }
 
