@@ -229,7 +229,7 @@ fn eras_that_disagree() {
     // Metadata of today within a session of yesterday: served without it, or refused, but never mixed.
     let caller = Caller::open(&site, Stage::Session("2025-06-18"));
     let body = Stage::Modern.call("1", "toggle", "{}");
-    let answer = site.ask(&caller.request(body));
+    let answer = site.ask(&caller.request(body).header(VERSION, "2025-06-18"));
     findings.refusal("B11", "modern body, session header", &answer, 400, -32020);
     site.unharmed("B11");
     // `initialize` with metadata of today does not exist.

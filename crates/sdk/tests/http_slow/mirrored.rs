@@ -34,11 +34,14 @@ async fn ordering() -> Served {
     serve(Server::new("mirrored", "0").tool(order).into_http().expect("a server")).await
 }
 
+/// Arguments, headers, and whether that is all right.
+type Row = (Value, &'static [(&'static str, &'static str)], bool);
+
 /// B14: a header that is missing, invented or different; the same number written otherwise is the same.
 #[tokio::test]
 async fn parameters_in_headers() {
     let served = ordering().await;
-    let rows: [(Value, &[(&str, &str)], bool); 18] = [
+    let rows: [Row; 18] = [
         (json!({}), &[], true),
         (json!({"region": "eu"}), &[("mcp-param-region", "eu")], true),
         (json!({"region": "eu"}), &[("mcp-param-region", "=?base64?ZXU=?=")], true),

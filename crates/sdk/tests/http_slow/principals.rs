@@ -131,7 +131,7 @@ async fn cve_2026_33946_streams_of_others() {
     // Alice's stream ends when Alice ends it, and not before.
     let over = ask(&served, &Ask::new("DELETE", "/mcp").session(&id).by("alice")).await;
     assert!([200, 204].contains(&over.status), "{over:?}");
-    line.to_the_end_of_the_stream().await;
+    line.stream_to_its_end().await;
 }
 
 /// D05: who it is counts, not how it was proven.
