@@ -11,6 +11,8 @@ mod support;
 mod bounds;
 #[path = "http_slow/cancellation.rs"]
 mod cancellation;
+#[path = "http_slow/mirrored.rs"]
+mod mirrored;
 #[path = "http_slow/principals.rs"]
 mod principals;
 #[path = "http_slow/slow.rs"]

@@ -259,6 +259,7 @@ fn origins() {
 /// A refused stream would otherwise stay open: only its beginning is read.
 #[test]
 fn origins_at_every_door() {
+    // covers: HTTP-ORIGIN-VALIDATE
     let site = Site::start();
     let mut findings = Findings::default();
     for request in doors(&site) {
@@ -473,6 +474,7 @@ fn preflights() {
 
 #[test]
 fn notifications() {
+    // covers: HTTP-POST-NOTIF-202, HTTP-POST-NOTIF-REJECT
     let site = Site::start();
     let mut findings = Findings::default();
     for stage in STAGES {

@@ -54,6 +54,7 @@ fn versions_that_nobody_speaks() {
 
 #[test]
 fn versions_of_sessions() {
+    // covers: HTTP-VERSION-HEADER-400, HTTP-VERSION-HEADER-DEFAULT
     let site = Site::start();
     let mut findings = Findings::default();
     for stage in STAGES.into_iter().filter(|stage| *stage != Stage::Modern) {
@@ -228,7 +229,7 @@ fn eras_that_disagree() {
     // Metadata of today within a session of yesterday: served without it, or refused, but never mixed.
     let caller = Caller::open(&site, Stage::Session("2025-06-18"));
     let body = Stage::Modern.call("1", "toggle", "{}");
-    let answer = site.ask(&caller.request(body));
+    let answer = site.ask(&caller.request(body).header(VERSION, "2025-06-18"));
     findings.refusal("B11", "modern body, session header", &answer, 400, -32020);
     site.unharmed("B11");
     // `initialize` with metadata of today does not exist.

@@ -63,6 +63,8 @@ fn judge(stage: Stage, row: &Row, body: &[u8], answer: &Answer) -> Option<&'stat
     if !right_id {
         return Some("another id");
     }
+    let own = String::from_utf8_lossy(body).contains("io.modelcontextprotocol/protocolVersion");
+    let stage = if own { Stage::Modern } else { stage };
     (!statuses(stage, code).contains(&answer.status())).then_some("another status")
 }
 
@@ -72,7 +74,8 @@ fn judge_silence(body: &[u8], answer: &Answer) -> Option<&'static str> {
         return (answer.status() != 400 || answer.code() != Some(-32700)).then_some("a blank body");
     }
     let refused = (400..500).contains(&answer.status());
-    let malformed = String::from_utf8_lossy(body).contains(r#""params":[]"#);
+    let read: serde_json::Value = serde_json::from_slice(body).unwrap_or_default();
+    let malformed = read.get("params").is_some_and(|params| !params.is_object());
     let taken = answer.status() == 202 && answer.body.is_empty();
     (!(taken || malformed && refused)).then_some("not simply taken")
 }

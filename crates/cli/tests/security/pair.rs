@@ -55,6 +55,27 @@ impl<'a> Pair<'a> {
     }
 }
 
+/// The pair as it should be, beside the endpoint: otherwise the rest here would prove nothing.
+#[test]
+fn the_pair() {
+    // covers: SSE24-SSE-ENDPOINT, SSE24-POST-ENDPOINT, SSE24-ENDPOINT-EVENT, SSE24-ENDPOINT-FIRST
+    // covers: SSE24-MESSAGE-EVENT, SSE24-MESSAGE-JSON, HTTP-COMPAT-SERVER-ENDPOINTS
+    let site = Site::start();
+    let mut pair = Pair::ready(&site);
+    for id in 1..5 {
+        let answer = pair.send(STAGE.call(&id.to_string(), "echo", r#"{"message":"x"}"#));
+        assert_eq!((answer.status(), answer.body.len()), (202, 0), "{}", answer.text());
+        let event = pair.stream.event().expect("an event");
+        assert_eq!(event.name.as_deref(), Some("message"), "{event:?}");
+        let message: serde_json::Value = serde_json::from_str(&event.data).expect("JSON");
+        assert_eq!(message["id"], id, "{message}");
+        assert_eq!(message["result"]["content"][0]["text"], "x", "{message}");
+    }
+    let mut caller = crate::site::Caller::open(&site, Stage::Session("2025-06-18"));
+    let response = caller.call("echo", r#"{"message":"y"}"#);
+    assert_eq!(response.json["result"]["content"][0]["text"], "y");
+}
+
 #[test]
 fn the_same_guard() {
     let site = Site::start();
@@ -97,6 +118,7 @@ fn the_same_guard() {
 /// Ids of streams cannot be guessed, and mean nothing once the stream is gone.
 #[test]
 fn ids_of_streams() {
+    // covers: SSE24-CLOSE
     let site = Site::start();
     let mut findings = Findings::default();
     let pair = Pair::ready(&site);
@@ -172,6 +194,7 @@ fn bodies_that_are_none() {
 /// All ids are 1: everybody hears their own.
 #[test]
 fn ids_of_several_callers() {
+    // covers: SSE24-MULTI-CLIENT
     let site = Site::start();
     let mut pairs: Vec<Pair<'_>> = (0..10).map(|_| Pair::ready(&site)).collect();
     for (number, pair) in pairs.iter().enumerate() {

@@ -39,6 +39,7 @@ fn attempts(caller: &Caller<'_>) -> Vec<(&'static str, Request)> {
 /// Without a session id there is no session, also if there is exactly one.
 #[test]
 fn requests_without_a_session() {
+    // covers: HTTP-SESSION-MISSING-400
     let site = Site::start();
     let mut findings = Findings::default();
     for stage in sessions() {
@@ -118,6 +119,7 @@ fn sessions_that_do_not_exist() {
 /// After DELETE nothing is left: not the session, not its streams, not its calls' answers.
 #[test]
 fn sessions_that_were_ended() {
+    // covers: HTTP-SESSION-TERMINATE, HTTP-SESSION-404
     let site = Site::start();
     let mut findings = Findings::default();
     for stage in sessions() {
@@ -158,6 +160,7 @@ fn sessions_ended_in_the_middle() {
 /// Ids are long, random, visible, and have no order.
 #[test]
 fn ids_of_sessions() {
+    // covers: HTTP-SESSION-ID-ASCII, HTTP-SESSION-ID-SECURE, SEC-SESSION-ID-NONDETERMINISTIC
     let site = Site::start();
     let mut wire = site.wire();
     let mut ids = Vec::new();

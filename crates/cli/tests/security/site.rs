@@ -245,10 +245,13 @@ impl<'a> Caller<'a> {
         let named = ["tools/call", "prompts/get", "resources/read"].contains(&method.as_str());
         let name = read["params"][key].as_str().unwrap_or("toggle").to_owned();
         let request = Request::post(PATH, self.site.port, body);
-        let request = if method == "initialize" {
-            request
-        } else {
-            self.stage.dress(request, &method, named.then_some(name.as_str()))
+        let name = named.then_some(name.as_str());
+        // What says of itself that it is modern is modern, in whatever session.
+        let own = read["params"]["_meta"]["io.modelcontextprotocol/protocolVersion"].as_str();
+        let request = match (own, method.as_str()) {
+            (Some(own), _) => Stage::Modern.dress(request, &method, name).header("MCP-Protocol-Version", own),
+            (None, "initialize") => request,
+            (None, _) => self.stage.dress(request, &method, name),
         };
         self.in_session(request)
     }

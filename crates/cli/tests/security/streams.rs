@@ -42,6 +42,7 @@ fn first_message(stream: &mut Stream) -> (Option<String>, Message) {
 /// A legacy call goes on without its caller, who comes back for the rest, and gets it once and in order.
 #[test]
 fn callers_who_come_back() {
+    // covers: HTTP-DISCONNECT-NOT-CANCEL, HTTP-SSE-RESUMABLE, HTTP-RESUME-REPLAY, HTTP-EVENT-ID
     let site = Site::start();
     for stage in STAGES.into_iter().filter(|stage| *stage != Stage::Modern) {
         let mut caller = Caller::open(&site, stage);
@@ -151,6 +152,7 @@ fn event_ids_of_another_session() {
 /// Coming back to one stream brings that stream's messages, and no others.
 #[test]
 fn event_ids_of_another_stream() {
+    // covers: HTTP-RESUME-NO-CROSS-STREAM, HTTP-EVENT-ID-UNIQUE, HTTP-EVENT-ID-PER-STREAM
     let site = Site::start();
     for stage in STAGES.into_iter().filter(|stage| *stage != Stage::Modern) {
         let mut caller = Caller::open(&site, stage);
@@ -214,6 +216,7 @@ fn follow(streams: Vec<Stream>) -> std::sync::mpsc::Receiver<(usize, Option<Mess
 /// which ends the streams.
 #[test]
 fn one_message_on_one_stream() {
+    // covers: HTTP-ONE-STREAM-PER-MSG, HTTP-GET-STREAM, HTTP-GET-SERVER-MSGS
     let site = Site::start();
     for stage in STAGES.into_iter().filter(|stage| *stage != Stage::Modern) {
         let mut caller = Caller::open(&site, stage);
@@ -428,6 +431,7 @@ fn the_end_with_sessions() {
 /// who did not ask for them.
 #[test]
 fn what_belongs_to_one_call() {
+    // covers: HTTP-SSE-RELATED, HTTP-SSE-RESPONSE-EVENTUAL, HTTP-SSE-CLOSE-AFTER, HTTP-MULTI-CLIENT
     let site = Site::start();
     for stage in STAGES {
         let mut listener = Caller::open(&site, Stage::Modern);
@@ -482,5 +486,58 @@ fn events_are_not_held_back() {
         }
         let own = caller.listen();
         assert_eq!(own.head.header("x-accel-buffering"), Some("no"), "C20 {stage:?}");
+    }
+}
+
+/// The session's own stream says nothing about calls, and is at the same place as everything else.
+#[test]
+fn what_belongs_to_no_call() {
+    // covers: HTTP-ENDPOINT-SINGLE, HTTP-GET-SSE-OR-405, HTTP-GET-NO-RESPONSES, HTTP-GET-UNRELATED
+    let site = Site::start();
+    for stage in STAGES.into_iter().filter(|stage| *stage != Stage::Modern) {
+        let mut caller = Caller::open(&site, stage);
+        let mut own = caller.listen();
+        assert_eq!(own.head.status, 200, "{stage:?}");
+        assert!(own.head.is_stream(), "{stage:?}: {:?}", own.head);
+        for id in 1..4 {
+            let answers = caller.ask(countdown(stage, id, 3, 0)).responses();
+            assert_eq!(answers.len(), 1, "{stage:?}: {answers:?}");
+            caller.ask(stage.call("9", "fail", r#"{"message":"m"}"#));
+            caller.ask(stage.request("9", "no/such", ""));
+        }
+        site.ask(&caller.bare("DELETE"));
+        let heard = own.messages();
+        assert!(heard.is_empty(), "{stage:?}: {heard:?}");
+    }
+}
+
+/// Whatever is asked, the answer is one object or a stream, and a stream is not left without an answer.
+#[test]
+fn what_answers_look_like() {
+    // covers: HTTP-POST-REQ-CONTENT-TYPE, HTTP-SSE-NO-EARLY-CLOSE
+    let site = Site::start();
+    for stage in STAGES {
+        let mut caller = Caller::open(&site, stage);
+        let requests = [
+            stage.request("1", "tools/list", ""),
+            stage.request("1", "prompts/list", ""),
+            stage.request("1", "resources/list", ""),
+            stage.request("1", "resources/templates/list", ""),
+            stage.request("1", "resources/read", r#""uri":"demo://readme""#),
+            stage.request("1", "resources/read", r#""uri":"demo://no/such""#),
+            stage.request("1", "prompts/get", r#""name":"illustrated""#),
+            stage.request("1", "no/such", ""),
+            stage.call("1", "echo", r#"{"message":"x"}"#),
+            stage.call("1", "panic", "{}"),
+            stage.call("1", "log_lines", "{}"),
+            countdown(stage, 1, 3, 20),
+        ];
+        for request in requests {
+            let answer = caller.ask(&request);
+            let kind = answer.head.header("content-type").unwrap_or_default().to_owned();
+            let either = kind.starts_with("application/json") || kind.starts_with("text/event-stream");
+            assert!(either, "{stage:?} {request}: {kind:?}");
+            assert_eq!(answer.response().json["id"], 1, "{stage:?} {request}");
+        }
     }
 }

@@ -266,6 +266,7 @@ async fn go_1184_ends_that_are_ignored() {
 /// D02: a session that is forgotten is opened anew without the old id; what was refused is sent once more.
 #[tokio::test]
 async fn sessions_that_are_forgotten() {
+    // covers: HTTP-SESSION-404-REINIT
     use std::sync::atomic::AtomicUsize;
     let calls = std::sync::Arc::new(AtomicUsize::new(0));
     let counted = std::sync::Arc::clone(&calls);

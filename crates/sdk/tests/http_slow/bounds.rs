@@ -71,6 +71,7 @@ async fn sessions_of_everybody() {
 /// CVE-2026-67430: sessions that nobody uses end by themselves, and the table is as before.
 #[tokio::test]
 async fn cve_2026_67430_sessions_that_never_expire() {
+    // covers: SEC-SESSION-ID-EXPIRE
     let (served, _) = gated(|policy| {
         policy.session_idle = Duration::from_millis(300);
         policy.anonymous_sessions = 100;
@@ -112,7 +113,7 @@ async fn sessions_that_only_listen() {
     let listen = Ask::get("/mcp").header("mcp-protocol-version", LEGACY).session(&id);
     let (mut line, got) = begin(&served, &listen).await;
     assert_eq!(got.status, 200, "D10: {got:?}");
-    line.to_the_end_of_the_stream().await;
+    line.stream_to_its_end().await;
     eventually("D10: nothing is left", async || served.server.sessions() == 0).await;
 }
 
@@ -139,7 +140,7 @@ async fn requests_at_once() {
     .await;
     gate.add_permits(2);
     for mut line in waiting {
-        let text = line.to_the_end().await;
+        let text = line.read_to_its_end().await;
         assert!(text.contains("waited"), "J16: {text}");
     }
     let got = ask(&served, &Ask::modern(7, "say", json!({"text": "x"}))).await;
@@ -182,7 +183,7 @@ async fn answers_that_wait_together() {
     }
     gate.add_permits(50);
     for mut line in waiting {
-        let text = line.to_the_end().await;
+        let text = line.read_to_its_end().await;
         assert_eq!(text.matches("waited").count(), 1, "CVE-2026-25536: {text}");
     }
 }

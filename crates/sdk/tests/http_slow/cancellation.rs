@@ -96,3 +96,32 @@ async fn sessions_that_end_under_their_calls() {
     eventually("D03: it is cancelled", async || fate.dropped.load(Ordering::SeqCst) == 1).await;
     assert_eq!(served.server.sessions(), 0, "D03");
 }
+
+/// C12: what was kept too long ago is gone, and that is said: nothing is left out in silence.
+#[tokio::test]
+async fn events_that_are_gone() {
+    let mut policy = contexture::Policy::default();
+    policy.kept_events = 3;
+    let steps = tool("steps").handler(|context: Context| async move {
+        for step in 1..=20 {
+            context.progress(f64::from(step), None);
+        }
+        "done"
+    });
+    let server = Server::new("gone", "0").policy(policy).tool(steps).into_http().expect("a server");
+    let served = serve(server).await;
+    let id = session(&served, |ask| ask).await.expect("a session");
+    let mut call = Ask::legacy(1, "steps", json!({})).session(&id);
+    call.body = call.body.replace(r#""arguments":"#, r#""_meta":{"progressToken":1},"arguments":"#);
+    let got = crate::support::ask(&served, &call).await;
+    let ids: Vec<&str> = got.text.lines().filter_map(|line| line.strip_prefix("id: ")).collect();
+    assert!(ids.len() > 10, "C12: {got:?}");
+    let resume = Ask::get("/mcp").header("mcp-protocol-version", crate::support::LEGACY).session(&id);
+    let (_, gone) = begin(&served, &resume.clone().header("last-event-id", ids[0])).await;
+    assert!([400, 404, 410].contains(&gone.status), "C12: {gone:?}");
+    let late = ids[ids.len() - 2];
+    let (mut line, kept) = begin(&served, &resume.header("last-event-id", late)).await;
+    assert_eq!(kept.status, 200, "C12: what is kept can be had: {kept:?}");
+    let text = line.until(|text| text.contains("done")).await;
+    assert!(text.contains("done"), "C12: {text}");
+}

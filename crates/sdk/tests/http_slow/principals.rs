@@ -57,6 +57,7 @@ fn text(got: &Got) -> String {
 /// Every door, without a name: 401, whatever else is wrong, and before the body is there.
 #[tokio::test]
 async fn nobody() {
+    // covers: HTTP-AUTH-CONNECTIONS, SEC-VERIFY-ALL-REQUESTS, SEC-SESSION-NOT-AUTH
     let served = known(|_| {}).await;
     let alices = session(&served, |ask| ask.by("alice")).await.expect("a session");
     for (what, request) in [
@@ -93,6 +94,7 @@ async fn nobody() {
 /// CVE-2026-52869, CVE-2026-67431: another's session id is worth as much as an invented one.
 #[tokio::test]
 async fn cve_2026_52869_sessions_of_others() {
+    // covers: SEC-SESSION-BIND-USER, SEC-VERIFY-ALL-REQUESTS
     let served = known(|_| {}).await;
     let id = session(&served, |ask| ask.by("alice")).await.expect("a session");
     for (what, request) in [
@@ -129,7 +131,7 @@ async fn cve_2026_33946_streams_of_others() {
     // Alice's stream ends when Alice ends it, and not before.
     let over = ask(&served, &Ask::new("DELETE", "/mcp").session(&id).by("alice")).await;
     assert!([200, 204].contains(&over.status), "{over:?}");
-    line.to_the_end_of_the_stream().await;
+    line.stream_to_its_end().await;
 }
 
 /// D05: who it is counts, not how it was proven.

@@ -45,7 +45,7 @@ async fn slow_heads() {
     }
     healthy(&served).await;
     for mut line in slow {
-        let got = Got::parse(line.to_the_end().await);
+        let got = Got::parse(line.read_to_its_end().await);
         assert!([0, 400, 408].contains(&got.status), "B19: {got:?}");
     }
     healthy(&served).await;
@@ -87,7 +87,7 @@ async fn slow_bodies() {
         assert!([0, 408].contains(&got.status), "B19: {got:?}");
         // And what comes too late is not taken for the rest.
         line.write(&whole[head..]).await;
-        line.to_the_end().await;
+        line.read_to_its_end().await;
     }
     assert_eq!(calls.load(Ordering::SeqCst), 0, "B19: a call ran without its body");
     healthy(&served).await;
@@ -122,7 +122,7 @@ async fn bodies_that_trickle() {
 async fn silence_from_the_start() {
     let (served, _) = counting(|policy| policy.header_time = SHORT).await;
     let mut silent = Line::open(&served).await;
-    silent.to_the_end().await;
+    silent.read_to_its_end().await;
     healthy(&served).await;
 }
 
@@ -134,7 +134,7 @@ async fn slow_prefaces() {
     for said in ["P", "PRI * HTTP/2.0\r\n", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"] {
         let mut slow = Line::open(&served).await;
         slow.write(said.as_bytes()).await;
-        if tokio::time::timeout(Duration::from_secs(5), slow.to_the_end()).await.is_err() {
+        if tokio::time::timeout(Duration::from_secs(5), slow.read_to_its_end()).await.is_err() {
             wrong.push(said);
         }
     }
@@ -148,7 +148,7 @@ async fn silence_after_an_answer() {
     let (served, _) = counting(|policy| policy.header_time = SHORT).await;
     let (mut done, got) = begin(&served, &Ask::modern(1, "count", json!({}))).await;
     assert_eq!(got.status, 200);
-    done.to_the_end().await;
+    done.read_to_its_end().await;
     healthy(&served).await;
 }
 

@@ -137,12 +137,12 @@ impl Line {
     }
 
     /// Reads until a stream of events has ended; the connection may go on.
-    pub(crate) async fn to_the_end_of_the_stream(&mut self) -> String {
+    pub(crate) async fn stream_to_its_end(&mut self) -> String {
         self.until(|text| text.ends_with("\r\n0\r\n\r\n") || text.ends_with("\n\n0\r\n\r\n")).await
     }
 
     /// Reads until the server hangs up.
-    pub(crate) async fn to_the_end(&mut self) -> String {
+    pub(crate) async fn read_to_its_end(&mut self) -> String {
         self.until(|_| false).await
     }
 }
@@ -183,7 +183,7 @@ impl Got {
 pub(crate) async fn ask(served: &Served, ask: &Ask) -> Got {
     let mut line = Line::open(served).await;
     line.write(&ask.clone().header("connection", "close").bytes(served.port)).await;
-    Got::parse(line.to_the_end().await)
+    Got::parse(line.read_to_its_end().await)
 }
 
 /// Asks, and reads only the beginning of the answer.
