@@ -1,7 +1,7 @@
 //! Answers that are streams: what travels on them, when they end, and what a lost connection means.
 
 use contexture::{Context, Error, Server, tool};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::inside::{Inside, is_pending};
 use super::support::{EVERY, LEGACY, MODERN, Peer, Site, Waiting, change, server, text_of};
@@ -18,7 +18,8 @@ async fn a_stream_ends_with_its_one_response() {
             json!({ "name": "steps", "arguments": {}, "_meta": { "progressToken": 5 } }),
         );
         let messages = peer.post(&message).send().await.rest().await;
-        let steps: Vec<_> = messages[..3].iter().map(|message| message["params"]["progress"].as_f64()).collect();
+        let steps: Vec<_> =
+            messages[..3].iter().map(|message| message["params"]["progress"].as_f64()).collect();
         assert_eq!(steps, [Some(1.0), Some(2.0), Some(3.0)]);
         assert_eq!(messages[3]["id"], message["id"]);
         assert_eq!(messages.len(), 4, "and nothing after it");
@@ -170,8 +171,7 @@ async fn a_cancelled_call_stops_and_is_not_answered() {
         let peer = Peer::of(&site, revision).await;
         for has_spoken in [false, true] {
             let meta = json!({ "progressToken": "t" });
-            let wait =
-                peer.request("tools/call", json!({ "name": "wait", "arguments": {}, "_meta": meta }));
+            let wait = peer.request("tools/call", json!({ "name": "wait", "arguments": {}, "_meta": meta }));
             let reply = tokio::spawn(peer.post(&wait).send());
             let Waiting { context, go, gone } = calls.recv().await.expect("is called");
             if has_spoken {
@@ -261,7 +261,7 @@ async fn a_ping_is_answered_with_nothing() {
         let early = super::support::hello(revision, json!({}));
         let opened = site.post(&super::support::request(1, "initialize", early)).send().await;
         let session = opened.header("mcp-session-id").expect("an id").to_owned();
-        let ping = site.post(&super::support::request(2, "ping", Value::Null)).with("mcp-session-id", &session);
+        let ping = site.post(&super::support::request(2, "ping", json!({}))).with("mcp-session-id", &session);
         assert_eq!(ping.send().await.json().await["result"], json!({}));
     }
 }

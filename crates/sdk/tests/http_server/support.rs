@@ -97,9 +97,14 @@ pub(crate) struct Peer {
 }
 
 impl Peer {
-    fn unopened(site: &Site, revision: &'static str, capabilities: Value, token: Option<&str>) -> Self {
+    fn unopened(
+        address: SocketAddr,
+        revision: &'static str,
+        capabilities: Value,
+        token: Option<&str>,
+    ) -> Self {
         Self {
-            address: site.address,
+            address,
             revision,
             session: None,
             token: token.map(str::to_owned),
@@ -116,21 +121,26 @@ impl Peer {
 
     /// A client that can do something.
     pub(crate) async fn able(site: &Site, revision: &'static str, capabilities: Value) -> Self {
-        Self::opened(site, revision, capabilities, None).await
+        Self::opened(site.address, revision, capabilities, None).await
+    }
+
+    /// A client of whatever listens there.
+    pub(crate) async fn at(address: SocketAddr, revision: &'static str) -> Self {
+        Self::opened(address, revision, json!({}), None).await
     }
 
     /// A client who says who it is.
     pub(crate) async fn known(site: &Site, revision: &'static str, token: &str) -> Self {
-        Self::opened(site, revision, json!({}), Some(token)).await
+        Self::opened(site.address, revision, json!({}), Some(token)).await
     }
 
     async fn opened(
-        site: &Site,
+        address: SocketAddr,
         revision: &'static str,
         capabilities: Value,
         token: Option<&str>,
     ) -> Self {
-        let mut peer = Self::unopened(site, revision, capabilities, token);
+        let mut peer = Self::unopened(address, revision, capabilities, token);
         if revision != MODERN {
             let mut reply = peer.initialize().await;
             assert_eq!(reply.status, 200, "{revision}");
@@ -282,15 +292,14 @@ pub(crate) fn wait() -> (ToolEntry, Calls) {
 /// A server with a tool that answers at once, one that reports on the way, and one that waits.
 pub(crate) fn server() -> (Server, Calls) {
     let (wait, called) = wait();
-    let server = Server::new("test", "1.0.0")
-        .tool(wait)
-        .tool(tool("now").handler(|| async { "now" }))
-        .tool(tool("steps").handler(|context: Context| async move {
+    let server = Server::new("test", "1.0.0").tool(wait).tool(tool("now").handler(|| async { "now" })).tool(
+        tool("steps").handler(|context: Context| async move {
             for step in 1..=3 {
                 context.progress(f64::from(step), Some(3.0));
             }
             "done"
-        }));
+        }),
+    );
     (server, called)
 }
 
