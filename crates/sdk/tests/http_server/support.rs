@@ -59,6 +59,7 @@ impl Site {
     /// A POST to the MCP endpoint with all that HTTP asks for.
     pub(crate) fn post(&self, message: &Value) -> Ask {
         self.ask("POST", "/mcp")
+            .judged(&Arc::new(Mutex::new(Watch::new(From::Server))))
             .and("content-type", "application/json")
             .and("accept", "application/json, text/event-stream")
             .body(message.to_string())
@@ -249,6 +250,11 @@ impl Peer {
     /// Sends what is not answered; the status.
     pub(crate) async fn tell(&self, message: &Value) -> u16 {
         self.post(message).status().await
+    }
+
+    /// How many messages of the server were judged.
+    pub(crate) fn judgements(&self) -> usize {
+        self.judged.lock().expect("none was found wrong").judged()
     }
 
     /// Answers a question of the server's; the status.
