@@ -107,6 +107,8 @@ async fn every_request_is_answered_as_json_or_as_events() {
         let messages = reply.rest().await;
         assert_eq!(messages.len(), 4, "{messages:?}");
         assert!(messages[3]["result"].is_object());
+        let handshake = usize::from(revision != MODERN);
+        assert_eq!(peer.judgements(), handshake + 5 + 4, "{revision}: each of them was judged");
     }
 }
 

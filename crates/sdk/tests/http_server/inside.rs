@@ -5,8 +5,8 @@ use std::task::Poll;
 
 use axum::body::Body as Sent;
 use contexture::Server;
-use contexture::server::HttpServer;
 use contexture::server::http::Body;
+use contexture::server::{HttpServer, Registry};
 use http::{Request, Response};
 use http_body::Body as _;
 use serde_json::{Value, json};
@@ -17,6 +17,7 @@ use super::support::{hello, notification, request};
 /// A server that is called directly.
 pub(crate) struct Inside {
     pub(crate) http: HttpServer,
+    pub(crate) registry: Registry,
 }
 
 /// What a session's requests carry.
@@ -26,7 +27,9 @@ pub(crate) struct InSession {
 
 impl Inside {
     pub(crate) fn of(server: Server, change: impl FnOnce(HttpServer) -> HttpServer) -> Self {
-        Self { http: change(server.into_http().expect("a server that is put together correctly")) }
+        let registry = server.registry();
+        let http = change(server.into_http().expect("a server that is put together correctly"));
+        Self { http, registry }
     }
 
     pub(crate) async fn send(&self, request: Request<Sent>) -> Response<Body> {

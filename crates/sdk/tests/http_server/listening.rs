@@ -6,7 +6,8 @@ use contexture::{Context, Policy, Server, resource, tool};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
-use super::support::{LEGACY, POLLED, Peer, Site, change, server};
+use super::inside::{Inside, piece};
+use super::support::{LEGACY, POLLED, Peer, Site, change, request, server};
 
 fn watched() -> Server {
     let mut server = server().0;
@@ -116,24 +117,50 @@ async fn a_server_speaks_first() {
     }
 }
 
-// covers: HTTP-ONE-STREAM-PER-MSG, HTTP-GET-CLIENT-CLOSE, HTTP-MULTI-STREAMS
+// covers: HTTP-ONE-STREAM-PER-MSG, HTTP-MULTI-STREAMS
 #[tokio::test]
 async fn each_message_is_said_once() {
     let site = Site::of(watched()).await;
     for revision in LEGACY {
         let peer = Peer::of(&site, revision).await;
         subscribe(&peer).await;
-        let mut first = peer.listen().await;
-        let mut second = peer.listen().await;
-        for number in 0..3 {
+        let (mut first, mut second) = (peer.listen().await, peer.listen().await);
+        let mut calls = Vec::new();
+        for number in 0..6 {
             site.registry.resource_updated(&format!("test://{number}"));
-            assert_eq!(uri_of(&first.next().await), format!("test://{number}"));
+            calls.push(peer.begin("steps", &format!("{number}")).await);
         }
+        for mut call in calls {
+            assert_eq!(call.rest().await.len(), 4, "calls hear only of themselves");
+        }
+        assert_eq!(peer.delete().status().await, 204);
+        let mut heard: Vec<_> = first.rest().await.iter().chain(&second.rest().await).map(uri_of).collect();
+        heard.sort();
+        let all: Vec<_> = (0..6).map(|number| format!("test://{number}")).collect();
+        assert_eq!(heard, all, "{revision}");
+    }
+}
+
+// covers: HTTP-GET-CLIENT-CLOSE
+#[tokio::test]
+async fn a_stream_that_is_closed_makes_room_for_the_next() {
+    for revision in LEGACY {
+        let inside = Inside::of(watched(), |http| http);
+        let registry = inside.registry.clone();
+        let session = inside.session(revision).await;
+        let subscribe = request(1, "resources/subscribe", json!({ "uri": "test://1" }));
+        assert_eq!(inside.send(session.post(&subscribe)).await.status(), 200);
+        let first = inside.send(session.get()).await;
+        let mut second = inside.send(session.get()).await;
         drop(first);
-        // The other one takes over; of what was said before it hears nothing.
-        site.registry.resource_updated("test://7");
-        let heard = uri_of(&second.next().await);
-        assert_eq!(heard, "test://7", "{revision}");
+        registry.resource_updated("test://1");
+        let mut said = String::new();
+        while !said.contains("test://1") {
+            said += &piece(second.body_mut()).await.expect("it goes on");
+        }
+        drop(second);
+        let list = request(2, "tools/list", json!({}));
+        assert_eq!(inside.send(session.post(&list)).await.status(), 200, "the session stays");
     }
 }
 

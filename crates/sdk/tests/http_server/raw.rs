@@ -16,7 +16,7 @@ use tokio::net::TcpStream;
 pub(crate) type Judged = Arc<Mutex<Watch>>;
 
 /// A server that has been silent for so long will never speak: better a failure than a test that hangs.
-const FOR_EVER: Duration = Duration::from_secs(60);
+const FOR_EVER: Duration = Duration::from_secs(20);
 
 fn note(judged: Option<&Judged>, from: From, message: &Value) {
     if let Some(judged) = judged {
@@ -96,7 +96,8 @@ impl Ask {
         // A server may refuse before it has read everything, and close: what it said counts.
         stream.write_all(head.as_bytes()).await.ok();
         stream.write_all(&self.body).await.ok();
-        Reply::read(stream, self.judged).await
+        let reply = tokio::time::timeout(FOR_EVER, Reply::read(stream, self.judged)).await;
+        reply.expect("the server says something")
     }
 
     /// The status that it is answered with.
@@ -166,8 +167,7 @@ impl Reply {
     }
 
     async fn fill(&mut self) {
-        let read = tokio::time::timeout(FOR_EVER, self.stream.read_buf(&mut self.bytes)).await;
-        let read = read.expect("the server says something").expect("the connection holds");
+        let read = self.stream.read_buf(&mut self.bytes).await.expect("the connection holds");
         assert!(read > 0, "the connection was cut in the middle of a response");
     }
 
@@ -235,6 +235,11 @@ impl Reply {
     /// The next event, whatever it says; none at the end of the stream.
     pub(crate) async fn event(&mut self) -> Option<sse::Event> {
         assert!(self.is_events(), "{}: {:?}", self.status, self.header("content-type"));
+        let event = tokio::time::timeout(FOR_EVER, self.event_in_time()).await;
+        event.expect("the server says something")
+    }
+
+    async fn event_in_time(&mut self) -> Option<sse::Event> {
         loop {
             if let Some(event) = self.events.next() {
                 let event = event.expect("a short event");

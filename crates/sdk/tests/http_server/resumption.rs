@@ -7,11 +7,11 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use contexture::server::http::{EventStore, MemoryEvents, Replay, StreamId};
-use contexture::{Context, Policy, Server, resource, tool};
+use contexture::{Policy, Server, resource};
 use serde_json::{Value, json};
 
 use super::raw::Reply;
-use super::support::{Calls, LEGACY, POLLED, Peer, Site, Waiting, change, server, text_of};
+use super::support::{Calls, LEGACY, POLLED, Peer, Site, Waiting, server, text_of};
 
 /// A call that has said `1` on its stream.
 async fn begun(peer: &Peer, calls: &mut Calls, token: &str) -> (Reply, Waiting) {
@@ -170,21 +170,6 @@ async fn what_was_never_given_is_not_resumed() {
 }
 
 #[tokio::test]
-async fn a_refused_resumption_disturbs_nobody() {
-    let (server, _calls) = watched();
-    let site = Site::of(server).await;
-    let peer = Peer::of(&site, POLLED).await;
-    subscribe(&peer).await;
-    let mut general = peer.listen().await;
-    site.registry.resource_updated("test://0");
-    let (seen, _) = heard(&mut general).await;
-    let stream = seen.split_once('.').expect("a stream and a number").0;
-    assert_eq!(peer.resume(&format!("{stream}.7")).await.status, 400);
-    site.registry.resource_updated("test://1");
-    assert_eq!(heard(&mut general).await.1, "test://1", "who listens goes on listening");
-}
-
-#[tokio::test]
 async fn what_is_not_kept_any_more_is_gone() {
     let mut policy = Policy::default();
     policy.kept_events = 2;
@@ -213,18 +198,19 @@ async fn what_is_not_kept_any_more_is_gone() {
 // covers: HTTP-EVENT-ID
 #[tokio::test]
 async fn a_stream_says_where_it_is_before_anything_else_where_that_is_known() {
-    let (server, _calls) = watched();
+    let (server, mut calls) = watched();
     let site = Site::of(server).await;
     for revision in LEGACY {
         let peer = Peer::of(&site, revision).await;
         subscribe(&peer).await;
-        let mut answer = peer.begin("steps", "t").await;
+        let (mut answer, call) = begun(&peer, &mut calls, "t").await;
         let first = answer.event().await.expect("an event");
         assert_eq!(first.data.is_empty(), revision == POLLED, "{revision}");
+        call.go.send(()).expect("it works on");
         let id = first.id.expect("an id");
         if revision == POLLED {
             let repeated = peer.resume(&id).await.rest().await;
-            assert_eq!(repeated.len(), 4, "from the beginning");
+            assert_eq!(repeated.len(), 2, "from the beginning");
             let mut general = peer.listen().await;
             let first = general.event().await.expect("an event");
             assert_eq!(first.data, "");
@@ -236,48 +222,38 @@ async fn a_stream_says_where_it_is_before_anything_else_where_that_is_known() {
     }
 }
 
-fn patient() -> Server {
-    let (server, _) = server();
-    server.tool(tool("later").handler(|ctx: Context| async move {
-        ctx.progress(1.0, None);
-        ctx.hang_up(Duration::from_millis(5));
-        tokio::task::yield_now().await;
-        ctx.progress(2.0, None);
-        "later"
-    }))
-}
-
 #[tokio::test]
 async fn a_client_is_let_go_and_comes_back() {
-    let site = Site::of(patient()).await;
+    let (server, mut calls) = server();
+    let site = Site::of(server).await;
     let peer = Peer::of(&site, POLLED).await;
-    let mut reply = peer.begin("later", "t").await;
-    let mut said = Vec::new();
-    let (mut last, mut retry) = (None, None);
-    while let Some(event) = reply.event().await {
-        retry = retry.or(event.retry);
-        last = event.id;
-        if !event.data.is_empty() {
-            said.push(serde_json::from_str::<Value>(&event.data).expect("JSON"));
-        }
-    }
-    assert_eq!(retry, Some(5), "it is told when");
-    assert!(said.iter().all(|message| message.get("result").is_none()), "it is not answered yet");
-    let mut again = peer.resume(&last.expect("an id")).await;
-    said.extend(again.rest().await);
-    assert_eq!(said.len(), 3, "{said:?}");
-    assert_eq!(text_of(&said[2]), "later");
+    let (mut reply, call) = begun(&peer, &mut calls, "t").await;
+    let (primer, first) = (reply.event().await, reply.next().await);
+    assert_eq!(primer.expect("an event").data, "");
+    assert_eq!(first["params"]["progress"].as_f64(), Some(1.0));
+    call.context.hang_up(Duration::from_millis(5));
+    let event = reply.event().await.expect("a last word");
+    assert_eq!((event.data.as_str(), event.retry), ("", Some(5)), "it is told when");
+    assert_eq!(reply.event().await, None, "the connection is let go, the call is not");
+    call.context.progress(2.0, None);
+    let mut again = peer.resume(&event.id.expect("an id")).await;
+    call.go.send(()).expect("it works on");
+    let said = rest(&mut again).await;
+    assert_eq!(steps(&said), [2.0]);
+    assert_eq!(text_of(&said[1].1), "waited");
 }
 
 #[tokio::test]
 async fn elsewhere_nobody_is_let_go() {
-    let site = Site::of(patient()).await;
+    let (server, mut calls) = server();
+    let site = Site::of(server).await;
     for revision in super::support::EVERY.into_iter().filter(|revision| *revision != POLLED) {
         let peer = Peer::of(&site, revision).await;
-        let said = peer.begin("later", "t").await.rest().await;
-        assert_eq!(said.len(), 3, "{revision}");
-        assert_eq!(text_of(&said[2]), "later");
-        assert_eq!(peer.tool("later").await, "later");
+        let (mut reply, call) = begun(&peer, &mut calls, "t").await;
+        call.context.hang_up(Duration::ZERO);
+        call.context.progress(2.0, None);
+        call.go.send(()).expect("it works on");
+        assert_eq!(reply.rest().await.len(), 3, "{revision}");
     }
 }
 
@@ -312,17 +288,17 @@ impl EventStore for Shelf {
 async fn events_are_kept_where_the_author_wants_them() {
     let seen = Arc::new(Mutex::new(Vec::new()));
     let shelf = Shelf { memory: MemoryEvents::new(&Policy::default()), seen: Arc::clone(&seen) };
-    let (server, _calls) = server();
+    let (server, mut calls) = server();
     let site = Site::with(server, |http| http.event_store(shelf)).await;
     let peer = Peer::of(&site, POLLED).await;
-    let mut reply = peer.begin("steps", "t").await;
+    let (mut reply, call) = begun(&peer, &mut calls, "t").await;
     let (first, _) = reply.named().await.expect("an event");
-    assert_eq!(reply.rest().await.len(), 3);
-    assert_eq!(peer.resume(&first.expect("an id")).await.rest().await.len(), 3);
+    call.go.send(()).expect("it works on");
+    assert_eq!(reply.rest().await.len(), 1);
+    assert_eq!(peer.resume(&first.expect("an id")).await.rest().await.len(), 1);
     assert_eq!(peer.delete().status().await, 204);
     let session = peer.session.expect("an id");
-    let mut expected: Vec<_> = (1..5).map(|number| format!("{session} {number}")).collect();
+    let mut expected: Vec<_> = (1..3).map(|number| format!("{session} {number}")).collect();
     expected.push(format!("{session} is over"));
     assert_eq!(*seen.lock().expect("no panic"), expected);
-    change(&site, "more");
 }

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use contexture::revision::Revision;
 use serde_json::{Value, json};
 
-use super::support::{EVERY, LEGACY, MODERN, Peer, Site, VERSIONED, hello, notification, request, server};
+use super::support::{LEGACY, MODERN, Peer, Site, VERSIONED, hello, notification, request, server};
 
 fn list() -> Value {
     request(1, "tools/list", json!({}))
@@ -106,6 +106,7 @@ async fn a_version_that_is_not_spoken_is_refused() {
     }
 }
 
+<<<<<<< HEAD
 // covers: HTTP-VERSION-HEADER-400
 #[tokio::test]
 async fn a_version_that_is_known_but_not_spoken_here_is_refused() {
@@ -123,6 +124,8 @@ async fn a_version_that_is_known_but_not_spoken_here_is_refused() {
     }
 }
 
+=======
+>>>>>>> http-tests
 // covers: HTTP-VERSION-HEADER-DEFAULT
 #[tokio::test]
 async fn a_session_knows_its_version_without_the_header() {

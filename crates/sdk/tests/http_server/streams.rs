@@ -1,7 +1,7 @@
 //! Answers that are streams: what travels on them, when they end, and what a lost connection means.
 
 use contexture::{Context, Error, Server, tool};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::inside::{Inside, is_pending};
 use super::support::{EVERY, LEGACY, MODERN, Peer, Site, Waiting, change, server, text_of};
@@ -261,8 +261,12 @@ async fn a_ping_is_answered_with_nothing() {
         let early = super::support::hello(revision, json!({}));
         let opened = site.post(&super::support::request(1, "initialize", early)).send().await;
         let session = opened.header("mcp-session-id").expect("an id").to_owned();
+<<<<<<< HEAD
         let ping =
             site.post(&super::support::request(2, "ping", Value::Null)).with("mcp-session-id", &session);
+=======
+        let ping = site.post(&super::support::request(2, "ping", json!({}))).with("mcp-session-id", &session);
+>>>>>>> http-tests
         assert_eq!(ping.send().await.json().await["result"], json!({}));
     }
 }

@@ -59,6 +59,7 @@ impl Site {
     /// A POST to the MCP endpoint with all that HTTP asks for.
     pub(crate) fn post(&self, message: &Value) -> Ask {
         self.ask("POST", "/mcp")
+            .judged(&Arc::new(Mutex::new(Watch::new(From::Server))))
             .and("content-type", "application/json")
             .and("accept", "application/json, text/event-stream")
             .body(message.to_string())
@@ -97,9 +98,14 @@ pub(crate) struct Peer {
 }
 
 impl Peer {
-    fn unopened(site: &Site, revision: &'static str, capabilities: Value, token: Option<&str>) -> Self {
+    fn unopened(
+        address: SocketAddr,
+        revision: &'static str,
+        capabilities: Value,
+        token: Option<&str>,
+    ) -> Self {
         Self {
-            address: site.address,
+            address,
             revision,
             session: None,
             token: token.map(str::to_owned),
@@ -116,16 +122,31 @@ impl Peer {
 
     /// A client that can do something.
     pub(crate) async fn able(site: &Site, revision: &'static str, capabilities: Value) -> Self {
-        Self::opened(site, revision, capabilities, None).await
+        Self::opened(site.address, revision, capabilities, None).await
+    }
+
+    /// A client of whatever listens there.
+    pub(crate) async fn at(address: SocketAddr, revision: &'static str) -> Self {
+        Self::opened(address, revision, json!({}), None).await
     }
 
     /// A client who says who it is.
     pub(crate) async fn known(site: &Site, revision: &'static str, token: &str) -> Self {
-        Self::opened(site, revision, json!({}), Some(token)).await
+        Self::opened(site.address, revision, json!({}), Some(token)).await
     }
 
+<<<<<<< HEAD
     async fn opened(site: &Site, revision: &'static str, capabilities: Value, token: Option<&str>) -> Self {
         let mut peer = Self::unopened(site, revision, capabilities, token);
+=======
+    async fn opened(
+        address: SocketAddr,
+        revision: &'static str,
+        capabilities: Value,
+        token: Option<&str>,
+    ) -> Self {
+        let mut peer = Self::unopened(address, revision, capabilities, token);
+>>>>>>> http-tests
         if revision != MODERN {
             let mut reply = peer.initialize().await;
             assert_eq!(reply.status, 200, "{revision}");
@@ -234,6 +255,11 @@ impl Peer {
     /// Sends what is not answered; the status.
     pub(crate) async fn tell(&self, message: &Value) -> u16 {
         self.post(message).status().await
+    }
+
+    /// How many messages of the server were judged.
+    pub(crate) fn judgements(&self) -> usize {
+        self.judged.lock().expect("none was found wrong").judged()
     }
 
     /// Answers a question of the server's; the status.
