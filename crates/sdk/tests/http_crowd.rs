@@ -32,7 +32,7 @@ const DOORS: usize = 8;
 /// Sessions that watch the news: every second of these has a stream.
 const WATCHING: usize = 50;
 /// Turns a hang into a failure; nothing is measured by it.
-const DEADLINE: Duration = Duration::from_secs(240);
+const DEADLINE: Duration = Duration::from_secs(150);
 /// Longer than a session may be idle.
 const IDLE: u64 = 31 * 60;
 
