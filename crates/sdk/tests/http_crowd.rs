@@ -98,7 +98,7 @@ async fn watch_news(address: &str, sessions: &[Session]) {
 /// What the modern streams ask for: tools, or something else.
 fn filter(number: usize) -> serde_json::Value {
     match number {
-        _ if number % 2 == 0 => json!({ "toolsListChanged": true }),
+        _ if number.is_multiple_of(2) => json!({ "toolsListChanged": true }),
         _ if number < WATCHING => json!({ "promptsListChanged": true, "resourceSubscriptions": [NEWS] }),
         _ => json!({ "promptsListChanged": true }),
     }
@@ -140,7 +140,7 @@ fn check(streams: &Streams) {
         let expected: &[&str] = match number {
             _ if number < WATCHING / 2 => &[TOOLS, UPDATED, PROMPTS, TOOLS],
             _ if number < LISTENING => &[TOOLS, PROMPTS, TOOLS],
-            _ if (number - LISTENING) % 2 == 0 => &[Heard::ACKNOWLEDGED, TOOLS, TOOLS],
+            _ if (number - LISTENING).is_multiple_of(2) => &[Heard::ACKNOWLEDGED, TOOLS, TOOLS],
             _ if number - LISTENING < WATCHING => &[Heard::ACKNOWLEDGED, UPDATED, PROMPTS],
             _ => &[Heard::ACKNOWLEDGED, PROMPTS],
         };
@@ -181,7 +181,7 @@ fn print_cost(what: &str, count: usize, before: &State, after: &State) {
     say!("{count} {what}: {heap:.2} KiB each ({rss:.2} KiB of the process)");
 }
 
-// covers: HTTP-GET-SERVER-MSGS, HTTP-GET-CLIENT-CLOSE
+// covers: TOOLS-LIST-CHANGED, TOOLS-LIST-CHANGED-UNSOLICITED, PROMPT-LIST-CHANGED, PROMPT-LIST-CHANGED-UNSOLICITED, HTTP-GET-SERVER-MSGS
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_crowd_comes_is_told_and_leaves_nothing_behind() {
     tokio::time::timeout(DEADLINE, story()).await.expect("nothing hangs");

@@ -83,7 +83,12 @@ impl Connection {
         }
     }
 
-    async fn exchange(&mut self, verb: &str, headers: &str, body: Option<&Value>) -> io::Result<(Head, Value)> {
+    async fn exchange(
+        &mut self,
+        verb: &str,
+        headers: &str,
+        body: Option<&Value>,
+    ) -> io::Result<(Head, Value)> {
         self.send(verb, headers, body).await?;
         let head = self.head().await?;
         let mut text = vec![0; head.length];
@@ -112,7 +117,12 @@ impl Connection {
     }
 
     /// A request of a session.
-    pub(crate) async fn request(&mut self, session: &Session, method: &str, params: Value) -> io::Result<Value> {
+    pub(crate) async fn request(
+        &mut self,
+        session: &Session,
+        method: &str,
+        params: Value,
+    ) -> io::Result<Value> {
         let message = self.message(method, params);
         let (head, answer) = self.exchange("POST", &named(session), Some(&message)).await?;
         let is_answered = head.status == 200 && answer.get("result").is_some();
@@ -130,7 +140,12 @@ impl Connection {
     }
 
     /// Sends a request that needs no session.
-    pub(crate) async fn send_modern(&mut self, method: &str, name: Option<&str>, params: Value) -> io::Result<()> {
+    pub(crate) async fn send_modern(
+        &mut self,
+        method: &str,
+        name: Option<&str>,
+        params: Value,
+    ) -> io::Result<()> {
         let version = Revision::NEWEST_MODERN;
         let mut message = self.message(method, params);
         message["params"]["_meta"] = json!({
@@ -145,7 +160,12 @@ impl Connection {
         self.send("POST", &headers, Some(&message)).await
     }
 
-    pub(crate) async fn modern(&mut self, method: &str, name: Option<&str>, params: Value) -> io::Result<Value> {
+    pub(crate) async fn modern(
+        &mut self,
+        method: &str,
+        name: Option<&str>,
+        params: Value,
+    ) -> io::Result<Value> {
         self.send_modern(method, name, params).await?;
         let head = self.head().await?;
         let mut text = vec![0; head.length];

@@ -90,6 +90,9 @@ impl Streams {
 
     /// What each stream said, in the order in which they were opened.
     pub(crate) fn heard(&self) -> Vec<Vec<String>> {
-        self.heard.iter().map(|heard| heard.0.lock().unwrap_or_else(PoisonError::into_inner).clone()).collect()
+        self.heard
+            .iter()
+            .map(|heard| heard.0.lock().unwrap_or_else(PoisonError::into_inner).clone())
+            .collect()
     }
 }
