@@ -17,6 +17,12 @@ TOOLS = {
     "echo", "add", "weather", "greet", "ask_model", "list_roots", "countdown",
     "log_lines", "sleep", "kinds", "fail", "toggle", "touch",
 }  # fmt: skip
+# Where a stream cannot be taken up again, and why.
+NOT_RESUMABLE = {
+    "stdio": "a pipe that broke is gone",
+    "http+sse": "HTTP+SSE cannot take up a stream again",
+    "modern": "2026-07-28 cannot take up a stream again",
+}
 LEVELS = ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"]
 ROOTS = ["file:///srv/one", "file:///srv/two"]
 CLOCK = "demo://clock"
@@ -36,6 +42,13 @@ class Refusal(Exception):
     def __init__(self, code: int, message: str):
         super().__init__(f"{code} {message}")
         self.code = code
+
+
+def over(target: list[str]) -> str:
+    """The transport to a command line or a URL; a URL of HTTP+SSE ends in `/sse`."""
+    if not target[0].startswith("http://"):
+        return "stdio"
+    return "http+sse" if target[0].endswith("/sse") else "http"
 
 
 def expect(held: bool, what: str, got: object) -> None:
@@ -344,3 +357,17 @@ async def list_changed(peer) -> str:
             if present:
                 expect(said(await peer.call("extra", {})) == "extra", "a call of extra", "")
     return "subscriptions/listen" if peer.modern else "notifications/tools/list_changed"
+
+
+@check("resume")
+async def resume(peer) -> str:
+    over = "modern" if peer.modern else peer.over
+    if over in NOT_RESUMABLE:
+        raise Absent(NOT_RESUMABLE[over])
+    heard: list = []
+    # The relay breaks the connection in the middle of the third report.
+    result = await peer.call("countdown", {"steps": 7, "delay_ms": 200}, progress=heard)
+    expect(said(result) == "liftoff", "liftoff", result)
+    wanted = [(step, 7, f"{step} of 7") for step in range(1, 8)]
+    expect(await arrived(heard, 7) == wanted, "seven reports in order", heard)
+    return ""

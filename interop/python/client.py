@@ -1,6 +1,7 @@
-"""The client of the Python peers: `client.py [--era legacy|modern|auto] -- COMMAND ARGS…`.
+"""The client of the Python peers: `client.py [--era legacy|modern|auto] -- COMMAND ARGS… | URL`.
 
-Starts the server, runs every check of checks.py against it, prints one JSON line
+Starts the server, or reaches it over HTTP (HTTP+SSE if the URL ends in `/sse`),
+runs every check of checks.py against it, prints one JSON line
 for each, and exits with 0 if none failed. Works with either SDK: peer1.py or
 peer2.py is chosen by the version installed.
 """
@@ -58,19 +59,19 @@ async def attempt(report: Report, name: str, run, peer) -> None:
         report.line(name, "fail", reason(error))
 
 
-async def main(command: list[str], era: str) -> int:
+async def main(target: list[str], era: str) -> int:
     """Runs the list; the exit status."""
     report = Report()
     left = list(CHECKS)
     try:
         async with AsyncExitStack() as stack:
-            peer = await stack.enter_async_context(connect(command, era, TIMEOUT))
+            peer = await stack.enter_async_context(connect(target, era, TIMEOUT))
             while left:
                 name = left.pop(0)
                 await attempt(report, name, CHECKS[name], peer)
             closing = time.monotonic()
         took = time.monotonic() - closing
-        report.line("close", "ok" if took < GRACE else "fail", f"the server left after {took:.2f} s")
+        report.line("close", "ok" if took < GRACE else "fail", f"closed after {took:.2f} s")
     except Exception as error:
         for name in [*left, "close"]:
             report.line(name, "fail", f"no connection: {reason(error)}")
@@ -80,6 +81,6 @@ async def main(command: list[str], era: str) -> int:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser()
     parser.add_argument("--era", choices=ERAS, default=ERAS[0])
-    parser.add_argument("command", nargs="+")
+    parser.add_argument("target", nargs="+")
     arguments = parser.parse_args()
-    sys.exit(anyio.run(main, arguments.command, arguments.era))
+    sys.exit(anyio.run(main, arguments.target, arguments.era))

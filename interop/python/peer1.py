@@ -1,4 +1,4 @@
-"""The Python SDK 1.x as the checks see it: `ClientSession` over `stdio_client`.
+"""The Python SDK 1.x as the checks see it: `ClientSession` over each of its client transports.
 
 Legacy era only. The SDK offers no way to cancel a request, only the notification's
 type, so the ids that it assigns are read off the stream it writes to.
@@ -9,9 +9,11 @@ from __future__ import annotations
 from contextlib import asynccontextmanager
 
 import anyio
-from checks import ROOTS, Refusal, Wrong
+from checks import ROOTS, Refusal, Wrong, over
 from mcp import ClientSession, StdioServerParameters, types
+from mcp.client.sse import sse_client
 from mcp.client.stdio import stdio_client
+from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.exceptions import McpError
 
 ERAS = ["legacy"]
@@ -176,11 +178,20 @@ class Peer:
             await answered(self.session.unsubscribe_resource(resource))
 
 
+def transport(target: list[str]):
+    """The SDK's transport for a command line or a URL."""
+    if over(target) == "stdio":
+        return stdio_client(StdioServerParameters(command=target[0], args=target[1:]))
+    return (sse_client if over(target) == "http+sse" else streamable_http_client)(target[0])
+
+
 @asynccontextmanager
-async def connect(command: list[str], era: str, timeout: float):
+async def connect(target: list[str], era: str, timeout: float):
     """A connected `Peer`."""
     peer = Peer()
-    async with stdio_client(StdioServerParameters(command=command[0], args=command[1:])) as (reader, writer):
+    peer.over = over(target)
+    # Streamable HTTP adds a third: a way to learn the session's id.
+    async with transport(target) as (reader, writer, *_):
         peer.writer = Noting(writer)
         async with ClientSession(
             reader,

@@ -10,7 +10,7 @@ import warnings
 from contextlib import asynccontextmanager
 
 import anyio
-from checks import ROOTS, Refusal, Wrong
+from checks import ROOTS, Refusal, Wrong, over
 from mcp import Client, StdioServerParameters, types
 from mcp.shared.exceptions import MCPDeprecationWarning, MCPError
 from mcp.shared.subscriptions import ResourceUpdated
@@ -176,12 +176,13 @@ class Peer:
 
 
 @asynccontextmanager
-async def connect(command: list[str], era: str, timeout: float):
-    """A connected `Peer`."""
+async def connect(target: list[str], era: str, timeout: float):
+    """A connected `Peer`; the target is a command line or a URL."""
     peer = Peer()
+    peer.over = over(target)
     peer.pinned = era == "modern"
     async with Client(
-        StdioServerParameters(command=command[0], args=command[1:]),
+        target[0] if peer.over == "http" else StdioServerParameters(command=target[0], args=target[1:]),
         mode=MODERN if era == "modern" else era,
         read_timeout_seconds=timeout,
         sampling_callback=peer.on_sample,

@@ -1,4 +1,4 @@
-"""The stdio server on the Python SDK 1.x: its low-level server, legacy era only.
+"""The server on the Python SDK 1.x: its low-level server, legacy era only, over stdio, Streamable HTTP and HTTP+SSE.
 
 Handlers go into the server's own table rather than through its decorators: the
 `call_tool` decorator turns every exception into an `isError` result, and an
@@ -7,12 +7,18 @@ unknown tool is a protocol error. Refuses to know what the tools do: `offer.py`.
 
 from __future__ import annotations
 
-import anyio
 import offer
+from events import Events
 from mcp import types
 from mcp.server.lowlevel import NotificationOptions, Server
+from mcp.server.sse import SseServerTransport
 from mcp.server.stdio import stdio_server
+from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+from mcp.server.transport_security import TransportSecuritySettings
 from mcp.shared.exceptions import McpError
+from starlette.applications import Starlette
+from starlette.responses import Response
+from starlette.routing import Mount, Route
 
 
 def wire(model) -> dict:
@@ -51,7 +57,9 @@ class Demo:
     async def progress(self, step: int, total: int, message: str) -> None:
         ctx = self.context
         if ctx.meta is not None and ctx.meta.progressToken is not None:
-            await ctx.session.send_progress_notification(ctx.meta.progressToken, step, total, message)
+            await ctx.session.send_progress_notification(
+                ctx.meta.progressToken, step, total, message, related_request_id=str(ctx.request_id)
+            )
 
     async def log(self, level: str, data: str) -> None:
         if offer.LEVELS.index(level) >= offer.LEVELS.index(self.level):
@@ -117,9 +125,19 @@ def register(server: Server, request_type: type, result_type: type, handler) -> 
     server.request_handlers[request_type] = typed
 
 
-async def main() -> None:
-    """Serves stdin and stdout until the client closes them."""
-    server = Server("python-sdk-1", version="1.0.0", instructions=offer.INSTRUCTIONS)
+class Offering(Server):
+    """The SDK's server with the capabilities that it does not derive from its handlers."""
+
+    def create_initialization_options(self, *given, **named):
+        changes = NotificationOptions(tools_changed=True)
+        options = super().create_initialization_options(changes, *given[1:], **named)
+        options.capabilities.resources.subscribe = True
+        return options
+
+
+def build() -> Server:
+    """The server with all its handlers."""
+    server = Offering("python-sdk-1", version="1.0.0", instructions=offer.INSTRUCTIONS)
     demo = Demo(server)
     for request_type, result_type, handler in [
         (types.ListToolsRequest, types.ListToolsResult, demo.list_tools),
@@ -135,14 +153,46 @@ async def main() -> None:
         (types.SetLevelRequest, types.EmptyResult, demo.set_level),
     ]:
         register(server, request_type, result_type, handler)
+    return server
 
-    options = server.create_initialization_options(NotificationOptions(tools_changed=True))
-    # The SDK never derives this one from its handlers.
-    options.capabilities.resources.subscribe = True
+
+async def main() -> None:
+    """Serves stdin and stdout until the client closes them."""
+    server = build()
     async with stdio_server() as (reader, writer):
-        await server.run(reader, writer, options)
+        await server.run(reader, writer, server.create_initialization_options())
 
 
-def run() -> None:
-    """The entry point."""
-    anyio.run(main)
+class StreamableHttp:
+    """The endpoint of Streamable HTTP; a class, because Starlette would take a function for a handler."""
+
+    def __init__(self, sessions: StreamableHTTPSessionManager) -> None:
+        self.sessions = sessions
+
+    async def __call__(self, scope, receive, send) -> None:
+        await self.sessions.handle_request(scope, receive, send)
+
+
+def application(stateless: bool) -> Starlette:
+    """Both transports over HTTP, on one server and its state."""
+    server = build()
+    loopback = TransportSecuritySettings(allowed_hosts=["127.0.0.1:*"], allowed_origins=["http://127.0.0.1:*"])
+    sessions = StreamableHTTPSessionManager(
+        server, Events(), json_response=stateless, stateless=stateless, security_settings=loopback
+    )
+    sse = SseServerTransport("/messages/", security_settings=loopback)
+
+    async def events(request) -> Response:
+        # The private member is how the SDK documents it: Starlette has no public way to the channel.
+        async with sse.connect_sse(request.scope, request.receive, request._send) as (reader, writer):
+            await server.run(reader, writer, server.create_initialization_options())
+        return Response()
+
+    return Starlette(
+        routes=[
+            Route("/mcp", StreamableHttp(sessions)),
+            Route("/sse", events),
+            Mount("/messages/", sse.handle_post_message),
+        ],
+        lifespan=lambda _: sessions.run(),
+    )

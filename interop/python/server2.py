@@ -1,6 +1,6 @@
-"""The stdio server on the Python SDK 2.x: its low-level server, both eras.
+"""The server on the Python SDK 2.x: its low-level server, both eras, over stdio and Streamable HTTP.
 
-The SDK answers `initialize` and modern requests on the same pipe by itself; an
+The SDK answers `initialize` and modern requests on the same pipe or URL by itself; an
 ask is a real request on a legacy connection and an input round on a modern one.
 Refuses to know what the tools do: that is `offer.py`.
 """
@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import warnings
 
-import anyio
 import offer
+from events import Events
 from mcp import types
 from mcp.server.lowlevel import NotificationOptions, Server
 from mcp.server.stdio import stdio_server
@@ -158,10 +158,17 @@ class Handlers:
         return types.EmptyResult()
 
 
-async def main() -> None:
-    """Serves stdin and stdout until the client closes them."""
+class Offering(Server):
+    """The SDK's server with the capability that it does not derive from its handlers."""
+
+    def create_initialization_options(self, *given, **named):
+        return super().create_initialization_options(NotificationOptions(tools_changed=True), *given[1:], **named)
+
+
+def build() -> Server:
+    """The server with all its handlers."""
     on = Handlers()
-    server = Server(
+    return Offering(
         "python-sdk-2",
         version="1.0.0",
         instructions=offer.INSTRUCTIONS,
@@ -178,11 +185,15 @@ async def main() -> None:
         on_completion=on.complete,
         on_set_logging_level=on.set_level,
     )
-    changes = NotificationOptions(tools_changed=True)
+
+
+async def main() -> None:
+    """Serves stdin and stdout until the client closes them."""
+    server = build()
     async with stdio_server() as (reader, writer):
-        await server.run(reader, writer, server.create_initialization_options(changes))
+        await server.run(reader, writer, server.create_initialization_options())
 
 
-def run() -> None:
-    """The entry point."""
-    anyio.run(main)
+def application(stateless: bool):
+    """Streamable HTTP at `/mcp`, as the SDK makes it."""
+    return build().streamable_http_app(json_response=stateless, stateless_http=stateless, event_store=Events())

@@ -1,8 +1,7 @@
 // The fixed list of checks for the TypeScript SDK.
 //
 // A check is an async function over a connected `peer` (client.mjs); it returns a detail and
-// throws when the server did something else than the contract says. None is absent: the SDK
-// has every feature of its era.
+// throws when the server did something else than the contract says, or `Absent`.
 
 import { isDeepStrictEqual } from 'node:util';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -26,7 +25,14 @@ const TOOLS = [
 const LEVELS = ['debug', 'info', 'notice', 'warning', 'error', 'critical', 'alert', 'emergency'];
 const CLOCK = 'demo://clock';
 const NOT_FOUND = [-32602, -32002];
+const NOT_RESUMABLE = {
+  stdio: 'a pipe that broke is gone',
+  'http+sse': 'HTTP+SSE cannot take up a stream again',
+};
 export const ROOTS = ['file:///srv/one', 'file:///srv/two'];
+
+/** The transport has no such feature. */
+export class Absent extends Error {}
 
 function expect(held, what, got) {
   if (!held) {
@@ -297,6 +303,19 @@ const asks = {
       }
     }
     return 'notifications/tools/list_changed';
+  },
+  async resume(peer) {
+    if (NOT_RESUMABLE[peer.over] !== undefined) {
+      throw new Absent(NOT_RESUMABLE[peer.over]);
+    }
+    const heard = [];
+    const onprogress = ({ progress }) => heard.push(progress);
+    // The relay breaks the connection in the middle of the third report.
+    const result = await call(peer, 'countdown', { steps: 7, delay_ms: 200 }, { onprogress });
+    same(said(result), 'liftoff', 'the text');
+    const inOrder = heard.every((step, place) => place === 0 || step > heard[place - 1]);
+    expect(heard.length >= 2 && inOrder, 'reports in order, none twice', heard);
+    return `${heard.length} of 7 reports; the SDK drops those read together with the response`;
   },
 };
 

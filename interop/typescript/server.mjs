@@ -1,252 +1,109 @@
-// The stdio server on the TypeScript SDK: its `McpServer`, legacy era (the SDK has no other).
-//
-// What the SDK decides by itself stays as it is, so that clients meet what real servers of
-// this SDK do: an unknown tool is an `isError` result, a missing resource -32602.
+// The server on the TypeScript SDK: `node server.mjs` serves stdio, `node server.mjs --listen 127.0.0.1:PORT`
+// serves Streamable HTTP at `/mcp` and the deprecated HTTP+SSE at `/sse`, and says where on stderr. With
+// `--stateless` Streamable HTTP has no sessions, and answers with JSON.
 
-import { McpServer, ResourceTemplate } from '@modelcontextprotocol/sdk/server/mcp.js';
-import { completable } from '@modelcontextprotocol/sdk/server/completable.js';
+import { randomUUID } from 'node:crypto';
+import { parseArgs } from 'node:util';
+import { createMcpExpressApp } from '@modelcontextprotocol/sdk/server/express.js';
+import { SSEServerTransport } from '@modelcontextprotocol/sdk/server/sse.js';
 import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js';
-import {
-  ErrorCode,
-  McpError,
-  SubscribeRequestSchema,
-  UnsubscribeRequestSchema,
-} from '@modelcontextprotocol/sdk/types.js';
-import { z } from 'zod';
+import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
+import { isInitializeRequest } from '@modelcontextprotocol/sdk/types.js';
+import { makeServer } from './offer.mjs';
 
-// One black pixel; one silent sample.
-const PNG =
-  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGNgAAAAAgABSK+kcQAAAABJRU5ErkJggg==';
-const WAV = 'UklGRiYAAABXQVZFZm10IBAAAAABAAEAQB8AAEAfAAABAAgAZGF0YQEAAACAAA==';
-const README = '# Readme\n\nThe text resource of the interoperability server.\n';
-const CLOCK = 'demo://clock';
-const NOTES = ['alpha', 'beta', 'gamma'];
-const STYLES = ['formal', 'friendly', 'pirate'];
-const LANGUAGES = ['rust', 'ruby', 'python', 'typescript', 'go'];
-const LEVELS = ['debug', 'info', 'notice', 'warning', 'error', 'critical', 'alert', 'emergency'];
-
-const server = new McpServer(
-  { name: 'typescript-sdk', version: '1.0.0' },
-  {
-    instructions: 'A server for interoperability runs. Start with the tool `echo`.',
-    capabilities: { logging: {}, resources: { subscribe: true, listChanged: true } },
-  },
-);
-const watched = new Set();
-let touched = 0;
-
-const text = (said) => ({ type: 'text', text: said });
-const answer = (...content) => ({ content });
-const startingWith = (candidates) => (value) => candidates.filter((c) => c.startsWith(value ?? ''));
-const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
-
-function plainTools() {
-  server.registerTool(
-    'echo',
-    {
-      description: 'Repeats a message.',
-      inputSchema: { message: z.string() },
-      annotations: { readOnlyHint: true },
-    },
-    ({ message }) => answer(text(message)),
-  );
-  server.registerTool(
-    'add',
-    {
-      description: 'Adds two integers.',
-      inputSchema: { a: z.number().int(), b: z.number().int() },
-      outputSchema: { result: z.number().int() },
-    },
-    ({ a, b }) => ({ ...answer(text(String(a + b))), structuredContent: { result: a + b } }),
-  );
-  server.registerTool(
-    'weather',
-    {
-      description: 'Reports the weather.',
-      inputSchema: { city: z.string() },
-      outputSchema: { city: z.string(), celsius: z.number(), sky: z.string() },
-    },
-    ({ city }) => {
-      const report = { city, celsius: 21.5, sky: 'clear' };
-      return { ...answer(text(JSON.stringify(report))), structuredContent: report };
-    },
-  );
-  server.registerTool('kinds', { description: 'Answers with every kind of content.' }, () =>
-    answer(
-      text('text'),
-      { type: 'image', data: PNG, mimeType: 'image/png' },
-      { type: 'audio', data: WAV, mimeType: 'audio/wav' },
-      { type: 'resource_link', uri: 'demo://readme', name: 'readme' },
-      { type: 'resource', resource: { uri: 'demo://readme', mimeType: 'text/markdown', text: README } },
-    ),
-  );
-  server.registerTool(
-    'fail',
-    { description: 'Fails.', inputSchema: { message: z.string() } },
-    ({ message }) => ({ ...answer(text(message)), isError: true }),
-  );
+function refuse(response, status, message) {
+  response.status(status).json({ jsonrpc: '2.0', error: { code: -32000, message }, id: null });
 }
 
-function askingTools() {
-  server.registerTool(
-    'greet',
-    { description: 'Asks for a name and greets it.', inputSchema: { greeting: z.string() } },
-    async ({ greeting }) => {
-      const reply = await server.server.elicitInput({
-        message: 'Who is there?',
-        requestedSchema: { type: 'object', properties: { name: { type: 'string' } }, required: ['name'] },
-      });
-      if (reply.action !== 'accept') {
-        return { ...answer(text(`nobody said who they are: ${reply.action}`)), isError: true };
-      }
-      return answer(text(`${greeting}, ${reply.content.name}!`));
-    },
-  );
-  server.registerTool(
-    'ask_model',
-    { description: "Asks the client's model.", inputSchema: { question: z.string() } },
-    async ({ question }) => {
-      const reply = await server.server.createMessage({
-        messages: [{ role: 'user', content: text(question) }],
-        maxTokens: 100,
-      });
-      return answer(text(reply.content.text));
-    },
-  );
-  server.registerTool('list_roots', { description: "Lists the client's roots." }, async () => {
-    const { roots } = await server.server.listRoots();
-    return answer(...roots.map((root) => text(root.uri)));
-  });
-}
+/** The events of a session's streams, so that a client can take one up again; an event's id is its place. */
+class Events {
+  kept = [];
 
-function slowTools() {
-  server.registerTool(
-    'countdown',
-    {
-      description: 'Reports progress.',
-      inputSchema: { steps: z.number().int().min(1).max(1000), delay_ms: z.number().int().default(0) },
-    },
-    async ({ steps, delay_ms }, { _meta, sendNotification }) => {
-      for (let step = 1; step <= steps; step += 1) {
-        await pause(delay_ms);
-        if (_meta?.progressToken !== undefined) {
-          const params = { progressToken: _meta.progressToken, progress: step, total: steps };
-          params.message = `${step} of ${steps}`;
-          await sendNotification({ method: 'notifications/progress', params });
-        }
+  async storeEvent(streamId, message) {
+    return String(this.kept.push({ streamId, message }) - 1);
+  }
+
+  async replayEventsAfter(lastEventId, { send }) {
+    const last = Number(lastEventId);
+    const { streamId } = this.kept[last];
+    for (const [place, event] of this.kept.entries()) {
+      // What has no method and no result only says where the stream is.
+      if (place > last && event.streamId === streamId && Object.keys(event.message).length > 0) {
+        await send(String(place), event.message);
       }
-      return answer(text('liftoff'));
-    },
-  );
-  server.registerTool('log_lines', { description: 'Logs once at every level.' }, async () => {
-    for (const level of LEVELS) {
-      await server.sendLoggingMessage({ level, logger: 'demo', data: `a line at ${level}` });
     }
-    return answer(text('logged'));
-  });
-  server.registerTool(
-    'sleep',
-    { description: 'Waits; can be cancelled.', inputSchema: { ms: z.number().int() } },
-    ({ ms }, { signal }) =>
-      new Promise((resolve, reject) => {
-        const timer = setTimeout(() => resolve(answer(text('slept'))), ms);
-        signal.addEventListener('abort', () => {
-          clearTimeout(timer);
-          console.error('cancelled');
-          reject(signal.reason);
-        });
-      }),
-  );
+    return streamId;
+  }
 }
 
-function changingTools() {
-  const extra = server.registerTool('extra', { description: 'Is not always there.' }, () => answer(text('extra')));
-  extra.disable();
-  server.registerTool('toggle', { description: 'Adds or removes the tool `extra`.' }, () => {
-    if (extra.enabled) {
-      extra.disable();
+/** Streamable HTTP: a transport and a server for each session, as the SDK's examples have it. */
+function streamable(app) {
+  const sessions = new Map();
+  const opened = async () => {
+    const transport = new StreamableHTTPServerTransport({
+      sessionIdGenerator: randomUUID,
+      eventStore: new Events(),
+      onsessioninitialized: (id) => sessions.set(id, transport),
+      onsessionclosed: (id) => sessions.delete(id),
+    });
+    await makeServer().connect(transport);
+    return transport;
+  };
+  app.all('/mcp', async (request, response) => {
+    const id = request.headers['mcp-session-id'];
+    if (id !== undefined && !sessions.has(id)) {
+      refuse(response, 404, 'there is no such session');
+    } else if (id === undefined && !isInitializeRequest(request.body)) {
+      refuse(response, 400, 'a session begins with initialize');
     } else {
-      extra.enable();
+      const transport = sessions.get(id) ?? (await opened());
+      await transport.handleRequest(request, response, request.body);
     }
-    return answer(text(extra.enabled ? 'extra is here' : 'extra is gone'));
-  });
-  server.registerTool('touch', { description: 'Changes demo://clock.' }, async () => {
-    touched += 1;
-    if (watched.has(CLOCK)) {
-      await server.server.sendResourceUpdated({ uri: CLOCK });
-    }
-    return answer(text('touched'));
   });
 }
 
-function resources() {
-  const reading = (mimeType, content) => (uri) => ({ contents: [{ uri: uri.href, mimeType, ...content() }] });
-  const size = Buffer.from(PNG, 'base64').length;
-  server.registerResource(
-    'readme',
-    'demo://readme',
-    { mimeType: 'text/markdown' },
-    reading('text/markdown', () => ({ text: README })),
-  );
-  server.registerResource(
-    'logo',
-    'demo://logo.png',
-    { mimeType: 'image/png', size },
-    reading('image/png', () => ({ blob: PNG })),
-  );
-  server.registerResource(
-    'clock',
-    CLOCK,
-    { mimeType: 'text/plain' },
-    reading('text/plain', () => ({ text: `tick ${touched}` })),
-  );
-  const notes = new ResourceTemplate('demo://notes/{id}', {
-    list: undefined,
-    complete: { id: startingWith(NOTES) },
+/** Streamable HTTP without sessions: a transport and a server for each request. */
+function stateless(app) {
+  app.post('/mcp', async (request, response) => {
+    const transport = new StreamableHTTPServerTransport({ sessionIdGenerator: undefined, enableJsonResponse: true });
+    await makeServer().connect(transport);
+    await transport.handleRequest(request, response, request.body);
   });
-  server.registerResource('note', notes, { mimeType: 'text/plain' }, (uri, { id }) => {
-    if (!NOTES.includes(id)) {
-      throw new McpError(ErrorCode.InvalidParams, `no note ${id}`);
+  app.all('/mcp', (_request, response) => refuse(response, 405, 'only POST'));
+}
+
+/** HTTP+SSE: the stream names the URL that messages are posted to. */
+function eventsAndMessages(app) {
+  const sessions = new Map();
+  app.get('/sse', async (_request, response) => {
+    const transport = new SSEServerTransport('/messages', response);
+    sessions.set(transport.sessionId, transport);
+    response.on('close', () => sessions.delete(transport.sessionId));
+    await makeServer().connect(transport);
+  });
+  app.post('/messages', async (request, response) => {
+    const transport = sessions.get(request.query.sessionId);
+    if (transport === undefined) {
+      refuse(response, 404, 'there is no such session');
+    } else {
+      await transport.handlePostMessage(request, response, request.body);
     }
-    return { contents: [{ uri: uri.href, mimeType: 'text/plain', text: `note ${id}` }] };
-  });
-  // The SDK tracks no subscriptions; its users do.
-  server.server.setRequestHandler(SubscribeRequestSchema, ({ params }) => {
-    watched.add(params.uri);
-    return {};
-  });
-  server.server.setRequestHandler(UnsubscribeRequestSchema, ({ params }) => {
-    watched.delete(params.uri);
-    return {};
   });
 }
 
-function prompts() {
-  const message = (role, said) => ({ role, content: text(said) });
-  server.registerPrompt(
-    'greeting',
-    {
-      description: 'Greets somebody.',
-      argsSchema: { name: z.string(), style: completable(z.string().optional(), startingWith(STYLES)) },
-    },
-    ({ name, style = 'friendly' }) => ({ messages: [message('user', `Greet ${name} in a ${style} way.`)] }),
-  );
-  server.registerPrompt(
-    'review',
-    {
-      description: 'Reviews code.',
-      argsSchema: { code: z.string(), language: completable(z.string().optional(), startingWith(LANGUAGES)) },
-    },
-    ({ code }) => ({
-      messages: [message('user', `Review this code:\n${code}`), message('assistant', 'Reading it now.')],
-    }),
-  );
+function listen(address, mcp) {
+  const [host, port] = address.split(':');
+  const app = createMcpExpressApp({ host });
+  mcp(app);
+  eventsAndMessages(app);
+  const listener = app.listen(Number(port), host, () => {
+    console.error(`listening on http://${host}:${listener.address().port}/mcp`);
+  });
 }
 
-plainTools();
-askingTools();
-slowTools();
-changingTools();
-resources();
-prompts();
-await server.connect(new StdioServerTransport());
+const { values } = parseArgs({ options: { listen: { type: 'string' }, stateless: { type: 'boolean' } } });
+if (values.listen === undefined) {
+  await makeServer().connect(new StdioServerTransport());
+} else {
+  listen(values.listen, values.stateless ? stateless : streamable);
+}

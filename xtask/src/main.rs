@@ -6,6 +6,7 @@
 #![allow(unreachable_pub, reason = "a binary has no outside")]
 
 mod bench;
+mod conformance;
 mod interop;
 mod process;
 mod requirements;
@@ -18,12 +19,15 @@ use std::process::ExitCode;
 const USAGE: &str = "\
 cargo xtask <verb>
 
-  test [--quick]        everything: format, lints, tests, features, docs, tidy, interop
+  test [--quick]        everything: format, lints, tests, features, docs, tidy, interop,
+                        conformance
                         --quick: format, lints, tests, tidy
   tidy [--uncovered]    design invariants, house rules, dependencies, requirement coverage
                         --uncovered: also list every SHOULD and MAY without a test
-  interop [--only PEER] real peers over stdio, both directions
+  interop [...]         real peers over stdio and HTTP, both directions
+  conformance [...]     the official suite on our server and our client, strictly
   bench stdio [...]     calls per second, CPU and memory beside other libraries
+  bench http [...]      the same over HTTP, with idle sessions
 ";
 
 fn main() -> ExitCode {
@@ -36,6 +40,7 @@ fn main() -> ExitCode {
         "test" => test::run(rest),
         "tidy" => tidy::run(rest),
         "interop" => interop::run(rest),
+        "conformance" => conformance::run(rest),
         "bench" => bench::run(rest),
         "help" | "--help" | "-h" => {
             print!("{USAGE}");

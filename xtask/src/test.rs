@@ -8,7 +8,7 @@ mod counts;
 mod schemas;
 mod tally;
 
-use crate::{interop, process, tidy, workspace};
+use crate::{conformance, interop, process, tidy, workspace};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -48,7 +48,10 @@ pub fn run(args: &[String]) -> Result<(), String> {
         failed = result.is_err();
         results.push((name, Some(start.elapsed()), result));
     }
-    println!("\n== summary{}", if quick { " (--quick: no feature sets, docs or interop)" } else { "" });
+    println!(
+        "\n== summary{}",
+        if quick { " (--quick: no feature sets, docs, interop or conformance)" } else { "" }
+    );
     for (name, time, result) in &results {
         match (time, result) {
             (None, _) => println!("   not run            {name}"),
@@ -83,6 +86,8 @@ fn steps(quick: bool, counts: PathBuf) -> Vec<Step> {
     steps.push(("tidy", Box::new(|_| tidy::run(&[]))));
     if !quick {
         steps.push(("interop", Box::new(|tally| interop::run_counted(&[], tally))));
+        // After the peers, whose set-up brings node.
+        steps.push(("conformance", Box::new(|tally| conformance::run_counted(&[], tally))));
     }
     steps
 }

@@ -17,8 +17,14 @@ use tokio::net::TcpListener;
 
 /// What a call is answered with around the id and the message: in the legacy era, and in the modern one.
 const LEGACY: [&[u8]; 2] = [br#","result":{"content":[{"type":"text","text":""#, br#""}]}}"#];
-const MODERN: [&[u8]; 2] =
-    [br#","result":{"resultType":"complete","content":[{"type":"text","text":""#, br#""}]}}"#];
+const MODERN: [&[u8]; 2] = [
+    LEGACY[0],
+    concat!(
+        r#""}],"resultType":"complete","_meta":{"io.modelcontextprotocol/serverInfo":"#,
+        r#"{"name":"echo","version":"1.0.0"}}}}"#
+    )
+    .as_bytes(),
+];
 const HANDSHAKE: &[u8] = concat!(
     r#","result":{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"#,
     r#""serverInfo":{"name":"bare-hyper","version":"1.0.0"}}}"#
@@ -61,7 +67,7 @@ async fn answer(request: Request<Incoming>) -> Result<Response<Full<Bytes>>, Inf
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     if message.is_none() {
-        headers.insert("mcp-session-id", HeaderValue::from_static("0123456789abcdef0123456789abcdef"));
+        headers.insert("mcp-session-id", HeaderValue::from_static("0123456789abcdef012345"));
     }
     Ok(response)
 }

@@ -1,4 +1,4 @@
-//! Whole servers and whole clients: each story in every revision, over memory and over pipes.
+//! Whole servers and whole clients: each story in every revision, over memory, over pipes and over HTTP.
 //!
 //! Every message that either side sends is judged by the schema of its revision.
 

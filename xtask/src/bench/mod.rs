@@ -55,6 +55,13 @@ fn build(workspace: &Path, package: &str, profile: &str) -> Result<(), String> {
     cargo.current_dir(workspace).args(["build", "--profile", profile, "--locked", "--quiet", "-p", package]);
     // Where a binary is found afterwards must not depend on the caller's settings.
     cargo.env("CARGO_TARGET_DIR", workspace.join("target"));
+    // What `cargo xtask` says about xtask itself is not about the package: ring's build script watches these, and
+    // everything above it would be built anew.
+    for (name, _) in std::env::vars_os() {
+        if name.to_str().is_some_and(|n| n.starts_with("CARGO_PKG_") || n.starts_with("CARGO_MANIFEST_")) {
+            cargo.env_remove(name);
+        }
+    }
     let status = cargo.status().map_err(|e| format!("cargo: {e}"))?;
     if status.success() { Ok(()) } else { Err(format!("cannot build {package}")) }
 }

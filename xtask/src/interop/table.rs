@@ -89,7 +89,6 @@ pub fn passed(columns: &[Column]) -> u64 {
 /// Prints the table, then every reason; returns the number of failures.
 pub fn print(checks: &[&str], columns: &[Column]) -> u64 {
     let width = checks.iter().map(|check| check.len()).max().unwrap_or(0);
-    let letter = |index: usize| char::from(b'A' + u8::try_from(index).unwrap_or(25).min(25));
     println!();
     for (index, column) in columns.iter().enumerate() {
         println!("{} = {}", letter(index), column.name);
@@ -111,17 +110,49 @@ pub fn print(checks: &[&str], columns: &[Column]) -> u64 {
         println!();
     }
     println!();
-    for (index, column) in columns.iter().enumerate() {
-        for (check, cell) in checks.iter().zip(&column.cells) {
-            match cell {
-                Cell::Ok => {}
-                Cell::Fail(detail) => println!("FAIL {} {check}: {detail}", letter(index)),
-                Cell::Absent(detail) => println!("none {} {check}: {detail}", letter(index)),
+    absences(checks, columns).iter().for_each(|line| println!("{line}"));
+    failures(checks, columns).iter().for_each(|line| println!("{line}"));
+    columns.iter().map(Column::failures).sum()
+}
+
+/// What is not there, and why: a line for each reason, with all the columns that gave it.
+fn absences(checks: &[&str], columns: &[Column]) -> Vec<String> {
+    let mut lines = Vec::new();
+    for (row, check) in checks.iter().enumerate() {
+        let mut reasons: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+        for (index, column) in columns.iter().enumerate() {
+            if let Cell::Absent(why) = &column.cells[row] {
+                reasons.entry(why).or_default().push(letter(index));
             }
         }
-        column.notes.iter().for_each(|note| println!("FAIL {} {note}", letter(index)));
+        lines.extend(reasons.iter().map(|(why, who)| format!("none {} {check}: {why}", who.join(" "))));
     }
-    columns.iter().map(Column::failures).sum()
+    lines
+}
+
+/// What failed, and why: a line for each check, unless a whole column failed for one reason.
+fn failures(checks: &[&str], columns: &[Column]) -> Vec<String> {
+    let mut lines = Vec::new();
+    for (index, column) in columns.iter().enumerate() {
+        let failed = checks.iter().zip(&column.cells).filter_map(|(check, cell)| match cell {
+            Cell::Fail(detail) => Some((*check, detail)),
+            _ => None,
+        });
+        let mut reasons: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+        failed.for_each(|(check, why)| reasons.entry(why).or_default().push(check));
+        for (why, which) in reasons {
+            let which = if which.len() > 5 { format!("{} checks", which.len()) } else { which.join(", ") };
+            lines.push(format!("FAIL {} {which}: {why}", letter(index)));
+        }
+        lines.extend(column.notes.iter().map(|note| format!("FAIL {} {note}", letter(index))));
+    }
+    lines
+}
+
+/// A to Z, then AA.
+fn letter(index: usize) -> String {
+    let last = char::from(b'A' + u8::try_from(index % 26).unwrap_or(0));
+    if index < 26 { last.to_string() } else { letter(index / 26 - 1) + &last.to_string() }
 }
 
 #[cfg(test)]
@@ -152,6 +183,29 @@ mod tests {
         let column = read(&line("handshake", "ok", ""));
         assert_eq!(column.cells[2], Cell::Fail("not reported".into()));
         assert_eq!(column.failures(), 2);
+    }
+
+    #[test]
+    fn a_reason_is_given_once_for_all_columns() {
+        let text = line("ping", "absent", "no ping");
+        let columns: Vec<Column> = (0..28).map(|_| read(&text)).collect();
+        let lines = absences(&CHECKS, &columns);
+        assert_eq!(lines.len(), 1);
+        assert!(
+            lines[0].starts_with("none A B C ") && lines[0].ends_with(" Z AA AB ping: no ping"),
+            "{lines:?}"
+        );
+    }
+
+    #[test]
+    fn a_column_that_failed_as_a_whole_is_one_line() {
+        let many = ["a", "b", "c", "d", "e", "f"];
+        let column = Column::read("peer".into(), &many, "");
+        assert_eq!(failures(&many, &[column]), ["FAIL A 6 checks: not reported"]);
+        assert_eq!(
+            failures(&CHECKS, &[read(&line("ping", "ok", ""))]),
+            ["FAIL A handshake, close: not reported"]
+        );
     }
 
     #[test]

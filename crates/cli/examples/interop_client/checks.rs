@@ -54,6 +54,7 @@ pub(crate) async fn run(name: &str, peer: &Peer) -> Outcome {
         "elicitation decline" => elicitation(peer, false).await,
         "roots" => roots(peer).await,
         "list_changed" => list_changed(peer).await,
+        "resume" => resume(peer).await,
         "close" => close(peer).await,
         _ => Err(Failure::Wrong("this driver does not know the check".to_owned())),
     }

@@ -1,7 +1,8 @@
 //! Our client as the driver of other people's servers: the counterpart of the programs in `interop/`.
 //!
-//! `interop_client [--era legacy|modern|auto] -- COMMAND…` runs every check of `interop/checks.txt` and
-//! prints one line of JSON for each. The contract is in `interop/README.md`; nothing here knows a peer.
+//! `interop_client [--era legacy|modern|auto] [--stateless] -- COMMAND… | URL` runs every check of
+//! `interop/checks.txt` and prints one line of JSON for each. The contract is in `interop/README.md`; nothing here
+//! knows a peer.
 
 mod checks;
 mod peer;
@@ -35,19 +36,44 @@ impl From<contexture::Error> for Failure {
     }
 }
 
+/// What a server without sessions cannot do in the legacy era: nothing of its own accord reaches the client.
+const NEEDS_SESSION: [&str; 9] = [
+    "resources/subscribe updated",
+    "logging setLevel + messages",
+    "progress",
+    "sampling",
+    "elicitation accept",
+    "elicitation decline",
+    "roots",
+    "list_changed",
+    "resume",
+];
+
+/// What is asked for on the command line.
+struct Arguments {
+    revisions: Vec<Revision>,
+    /// Whether the server has no sessions.
+    stateless: bool,
+    /// A command line, or a URL.
+    target: Vec<OsString>,
+}
+
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> ExitCode {
-    let Some((revisions, command)) = arguments() else {
-        eprintln!("usage: interop_client [--era legacy|modern|auto] -- COMMAND ARGS…");
+    let Some(Arguments { revisions, stateless, target }) = arguments() else {
+        eprintln!("usage: interop_client [--era legacy|modern|auto] [--stateless] -- COMMAND ARGS… | URL");
         return ExitCode::from(2);
     };
     let mut failed = false;
-    let peer = match tokio::time::timeout(PATIENCE, Peer::connect(&revisions, command)).await {
+    let peer = match tokio::time::timeout(PATIENCE, Peer::connect(&revisions, target)).await {
         Ok(connected) => connected.map_err(|error| error.to_string()),
         Err(_) => Err("no connection within ten seconds".to_owned()),
     };
     for check in CHECKS.lines().filter(|line| !line.trim().is_empty()) {
         let outcome = match &peer {
+            Ok(_) if stateless && NEEDS_SESSION.contains(&check) => {
+                Err(Failure::Absent("the server has no sessions".to_owned()))
+            }
             Ok(peer) => tokio::time::timeout(PATIENCE, checks::run(check, peer))
                 .await
                 .unwrap_or_else(|_| Err(Failure::Wrong("no end within ten seconds".to_owned()))),
@@ -58,14 +84,15 @@ async fn main() -> ExitCode {
     if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS }
 }
 
-fn arguments() -> Option<(Vec<Revision>, Vec<OsString>)> {
-    let mut arguments = std::env::args_os().skip(1);
-    let mut revisions = Revision::ALL.to_vec();
+fn arguments() -> Option<Arguments> {
+    let mut words = std::env::args_os().skip(1);
+    let (mut revisions, mut stateless) = (Revision::ALL.to_vec(), false);
     loop {
-        match arguments.next()?.to_str()? {
+        match words.next()?.to_str()? {
             "--" => break,
+            "--stateless" => stateless = true,
             "--era" => {
-                revisions = match arguments.next()?.to_str()? {
+                revisions = match words.next()?.to_str()? {
                     "legacy" => Revision::LEGACY.to_vec(),
                     "modern" => Revision::MODERN.to_vec(),
                     "auto" => Revision::ALL.to_vec(),
@@ -75,8 +102,8 @@ fn arguments() -> Option<(Vec<Revision>, Vec<OsString>)> {
             _ => return None,
         }
     }
-    let command: Vec<OsString> = arguments.collect();
-    (!command.is_empty()).then_some((revisions, command))
+    let target: Vec<OsString> = words.collect();
+    (!target.is_empty()).then_some(Arguments { revisions, stateless, target })
 }
 
 /// Prints the line of a check; says whether it failed.

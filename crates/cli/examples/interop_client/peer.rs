@@ -13,9 +13,13 @@ use contexture::model::{
 };
 use contexture::revision::Revision;
 use contexture::transport::{ChildCommand, Stderr};
-use contexture::{Client, Result};
+use contexture::{Client, Policy, Result};
 
 pub(crate) const ROOTS: [&str; 2] = ["file:///srv/one", "file:///srv/two"];
+
+/// How long a server may take to leave before it is made to. More than by default: where everything is run at once,
+/// an interpreter takes its time to go.
+pub(crate) const GRACE: Duration = Duration::from_secs(8);
 
 /// What came in, in order.
 #[derive(Debug)]
@@ -71,31 +75,50 @@ pub(crate) struct Peer {
     pub(crate) elicited: Inbox<ElicitSchema>,
     /// Whether forms are accepted.
     pub(crate) accepting: Arc<AtomicBool>,
+    /// Where a stream that broke cannot be taken up again, the reason.
+    not_resumable: Option<&'static str>,
 }
 
 impl Peer {
-    pub(crate) async fn connect(revisions: &[Revision], command: Vec<OsString>) -> Result<Self> {
+    /// Starts the server, or reaches it by its URL.
+    pub(crate) async fn connect(revisions: &[Revision], target: Vec<OsString>) -> Result<Self> {
         let (logged, sampled, elicited) = (Inbox::new(), Inbox::new(), Inbox::new());
         let accepting = Arc::new(AtomicBool::new(true));
-        let mut words = command.into_iter();
-        let child = ChildCommand::new(words.next().unwrap_or_default()).args(words).stderr(Stderr::Inherit);
+        let mut words = target.into_iter();
+        let first = words.next().unwrap_or_default();
         let mut roots = Roots::new();
         for uri in ROOTS {
             roots = roots.with(Root::new(uri))?;
         }
         let log = logged.clone();
-        let client = Client::builder()
+        let mut policy = Policy::default();
+        policy.child_exit = GRACE;
+        let builder = Client::builder()
             .name("contexture-interop", env!("CARGO_PKG_VERSION"))
             .revisions(revisions)
+            .policy(policy)
             .roots(roots)
             .sampling(model(sampled.clone()))
             .elicitation(person(elicited.clone(), Arc::clone(&accepting)))
-            .on_log(move |_, message| log.push(message.clone()))
-            .spawn(child)
-            .await?;
+            .on_log(move |_, message| log.push(message.clone()));
+        let url = first.to_str().filter(|first| first.starts_with("http://"));
+        let not_resumable = match url {
+            None => Some("a pipe that broke is gone"),
+            Some(url) if url.ends_with("/sse") => Some("HTTP+SSE cannot take up a stream again"),
+            Some(_) => None,
+        };
+        let client = match url {
+            Some(url) => builder.connect(url).await?,
+            None => builder.spawn(ChildCommand::new(first).args(words).stderr(Stderr::Inherit)).await?,
+        };
         let changes = Inbox::new();
         listen(&client, changes.clone());
-        Ok(Self { client, logged, changes, sampled, elicited, accepting })
+        Ok(Self { client, logged, changes, sampled, elicited, accepting, not_resumable })
+    }
+
+    /// Why a stream that broke cannot be taken up again, if so.
+    pub(crate) fn not_resumable(&self) -> Option<&'static str> {
+        if self.is_modern() { Some("2026-07-28 cannot take up a stream again") } else { self.not_resumable }
     }
 
     pub(crate) fn is_modern(&self) -> bool {

@@ -60,7 +60,7 @@ impl Line {
 }
 
 /// Whether a batch uses an id twice: nobody can tell what an answer to it answers.
-fn repeats_an_id(message: &Value) -> bool {
+pub(crate) fn repeats_an_id(message: &Value) -> bool {
     let ids = message.as_array().into_iter().flatten().filter_map(|request| request.get("id"));
     let ids: Vec<String> = ids.map(Value::to_string).collect();
     ids.iter().collect::<BTreeSet<_>>().len() < ids.len()

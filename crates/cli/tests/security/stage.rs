@@ -176,7 +176,8 @@ pub(crate) fn row(name: &'static str, input: impl Into<Vec<u8>>, want: Want) -> 
     Row { name, input: input.into(), want }
 }
 
-/// Plays rows one after the other on one server for each stage: each must find it alive.
+/// Plays rows one after the other on one server for each stage: each must find it alive. Then all of it again
+/// over HTTP.
 pub(crate) fn play(stages: &[Stage], rows: &[Row]) {
     for &stage in stages {
         let mut demo = stage.start();
@@ -188,9 +189,11 @@ pub(crate) fn play(stages: &[Stage], rows: &[Row]) {
         }
         demo.finish();
     }
+    crate::http_bodies::play(stages, rows);
 }
 
-fn fill(input: &[u8], stage: Stage) -> Vec<u8> {
+/// The row's bytes in this stage.
+pub(crate) fn fill(input: &[u8], stage: Stage) -> Vec<u8> {
     let Ok(text) = std::str::from_utf8(input) else { return input.to_vec() };
     text.replace("$P", &stage.forbidden()).replace("$M", &stage.params("")).into_bytes()
 }

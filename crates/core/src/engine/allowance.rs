@@ -36,6 +36,11 @@ impl Allowance {
         false
     }
 
+    /// Whether one more is permitted now; the clock is read only if that matters.
+    pub fn take_now(&mut self, now: impl FnOnce() -> Duration) -> bool {
+        self.per_second == u32::MAX || self.take(now())
+    }
+
     /// How many were not permitted.
     pub fn refused(&self) -> u64 {
         self.refused

@@ -69,7 +69,7 @@ impl<T: Transport> Connection<T> {
         if self.listens.has(&exchange.id) {
             return Err(engine::NotAccepted::IdInUse.into());
         }
-        self.ledger.admit(&exchange, self.wire.now())?;
+        self.ledger.admit(&exchange, || self.wire.now())?;
         let arrival = Arrival {
             params: request.params,
             meta: request.meta,

@@ -38,7 +38,11 @@ impl<T> Ledger<T> {
     }
 
     /// Decides whether a request may begin.
-    pub(super) fn admit(&mut self, exchange: &Exchange, now: Duration) -> Result<(), ErrorObject> {
+    pub(super) fn admit(
+        &mut self,
+        exchange: &Exchange,
+        now: impl FnOnce() -> Duration,
+    ) -> Result<(), ErrorObject> {
         self.in_flight.check(&exchange.id)?;
         if self.in_flight.len() + self.withdrawn >= self.limit {
             return Err(engine::NotAccepted::Busy { limit: self.limit }.into());
@@ -52,7 +56,8 @@ impl<T> Ledger<T> {
             // Nobody could tell whose progress it is.
             return Err(ErrorObject::invalid_params("another request in flight has this progress token"));
         }
-        if matches!(exchange.method, Method::ToolsCall | Method::CompletionComplete) && !self.calls.take(now)
+        if matches!(exchange.method, Method::ToolsCall | Method::CompletionComplete)
+            && !self.calls.take_now(now)
         {
             return Err(ErrorObject::new(engine::BUSY, "too many calls; try again later"));
         }

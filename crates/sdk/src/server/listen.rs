@@ -136,12 +136,7 @@ impl Changes {
 }
 
 /// Tells a session of a changed list, if it knows of that list and may be told.
-pub(super) fn tell_session(
-    list: List,
-    session: &engine::Session,
-    declared: Declared,
-    wire: &Wire,
-) {
+pub(super) fn tell_session(list: List, session: &engine::Session, declared: Declared, wire: &Wire) {
     if session.is_ready() && list.is_in(declared) {
         wire.write(|out| json_rpc::notification_line::<()>(list.notification().as_str(), None, out));
     }

@@ -15,7 +15,10 @@ pub(crate) type Head = std::convert::Infallible;
 
 /// A header that must be there at most once, as text.
 #[cfg(feature = "http-server")]
-pub(super) fn single<'a>(head: &'a http::HeaderMap, name: &str) -> Result<Option<&'a str>, ErrorObject> {
+pub(super) fn single<'a>(
+    head: &'a http::HeaderMap,
+    name: &http::HeaderName,
+) -> Result<Option<&'a str>, ErrorObject> {
     let mut values = head.get_all(name).iter();
     let Some(value) = values.next() else { return Ok(None) };
     if values.next().is_some() {
@@ -27,16 +30,49 @@ pub(super) fn single<'a>(head: &'a http::HeaderMap, name: &str) -> Result<Option
     Ok(Some(text))
 }
 
+/// The headers that are looked at, made once: a name in a text would be read anew for every request.
+#[cfg(feature = "http-server")]
+pub(super) mod name {
+    use contexture_core::http::header;
+    use http::HeaderName;
+
+    pub(in crate::server) const PROTOCOL_VERSION: HeaderName =
+        HeaderName::from_static(header::PROTOCOL_VERSION);
+    pub(in crate::server) const METHOD: HeaderName = HeaderName::from_static(header::METHOD);
+    pub(in crate::server) const NAME: HeaderName = HeaderName::from_static(header::NAME);
+    pub(in crate::server) const SESSION_ID: HeaderName = HeaderName::from_static(header::SESSION_ID);
+    pub(in crate::server) const LAST_EVENT_ID: HeaderName = HeaderName::from_static(header::LAST_EVENT_ID);
+}
+
+#[cfg(feature = "http-server")]
+fn name_said(head: &Head) -> Result<Option<&str>, ErrorObject> {
+    single(head, &name::NAME)
+}
+
 #[cfg(not(feature = "http-server"))]
-fn single<'a>(head: &'a Head, _name: &str) -> Result<Option<&'a str>, ErrorObject> {
+fn name_said(head: &Head) -> Result<Option<&str>, ErrorObject> {
+    match *head {}
+}
+
+/// What a header with this name says; a name that is none says nothing.
+#[cfg(feature = "http-server")]
+fn argument_said<'a>(head: &'a Head, name: &str) -> Result<Option<&'a str>, ErrorObject> {
+    match http::HeaderName::from_bytes(name.as_bytes()) {
+        Ok(name) => single(head, &name),
+        Err(_) => Ok(None),
+    }
+}
+
+#[cfg(not(feature = "http-server"))]
+fn argument_said<'a>(head: &'a Head, _name: &str) -> Result<Option<&'a str>, ErrorObject> {
     match *head {}
 }
 
 /// Checks `Mcp-Name`.
 pub(super) fn check_name(head: &Head, name: &str) -> Result<(), ErrorObject> {
-    use contexture_core::http::{header, mirror};
-    let said = single(head, header::NAME)?
-        .ok_or_else(|| ErrorObject::header_mismatch("the header Mcp-Name is missing"))?;
+    use contexture_core::http::mirror;
+    let said =
+        name_said(head)?.ok_or_else(|| ErrorObject::header_mismatch("the header Mcp-Name is missing"))?;
     if mirror::decode(said).is_some_and(|said| said == name) {
         return Ok(());
     }
@@ -50,7 +86,7 @@ pub(super) fn check_arguments(
     arguments: Option<&str>,
 ) -> Result<(), ErrorObject> {
     for annotation in annotations {
-        let said = single(head, &annotation.header_name())?;
+        let said = argument_said(head, &annotation.header_name())?;
         annotation.check(said, arguments).map_err(|fault| ErrorObject::header_mismatch(fault.to_string()))?;
     }
     Ok(())

@@ -6,7 +6,7 @@
 //! that may have something to say.
 
 use std::collections::{BTreeSet, HashMap};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::task::Waker;
 use std::time::Duration;
 
@@ -27,7 +27,8 @@ use crate::{Error, Policy, Result};
 pub(crate) struct Wire {
     state: Mutex<State>,
     waker: AtomicWaker,
-    began: Instant,
+    /// The first time that anything asked for the time.
+    began: OnceLock<Instant>,
     unsent_limit: usize,
     /// What is asked over this wire, where the era lets servers ask.
     talk: Option<Arc<Talk>>,
@@ -82,7 +83,7 @@ impl Wire {
                 hang_up: None,
             }),
             waker: AtomicWaker::new(),
-            began: Instant::now(),
+            began: OnceLock::new(),
             unsent_limit: policy.unsent_bytes,
             talk,
         })
@@ -102,7 +103,7 @@ impl Wire {
     }
 
     pub(crate) fn now(&self) -> Duration {
-        self.began.elapsed()
+        self.began.get_or_init(Instant::now).elapsed()
     }
 
     /// The conversation that this is part of, where the era has one.

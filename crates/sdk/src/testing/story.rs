@@ -5,10 +5,13 @@
 
 use std::future::Future;
 
+use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
+
 use super::{Recording, Side, Transcript};
 use crate::client::{Builder, Client};
 use crate::revision::Revision;
-use crate::server::Server;
+use crate::server::{BuiltServer, Server};
 use crate::transport::{Transport, memory};
 use crate::{Policy, Result};
 
@@ -20,11 +23,19 @@ pub enum Wiring {
     Memory,
     /// Two pipes of the operating system, as between a process and its child.
     Pipes,
+    /// HTTP, on a port of this machine.
+    Http,
 }
 
 impl Wiring {
     /// All that this platform has.
-    pub const ALL: &'static [Self] = if cfg!(unix) { &[Self::Memory, Self::Pipes] } else { &[Self::Memory] };
+    pub const ALL: &'static [Self] = &[
+        Self::Memory,
+        #[cfg(unix)]
+        Self::Pipes,
+        #[cfg(all(feature = "http-server", feature = "http-client"))]
+        Self::Http,
+    ];
 }
 
 /// One telling of a story.
@@ -77,20 +88,62 @@ where
     for revision in Revision::ALL {
         for &wiring in Wiring::ALL {
             let transcript = Transcript::new();
-            let (near, far) = wire(wiring)?;
+            let (near, at_work) = put_to_work(server().build()?, wiring).await?;
             let near = Recording::new(near, Side::Client, transcript.clone());
-            let server = server().build()?;
-            let serving = tokio::spawn(async move { server.serve(far).await });
             let client = client().revisions(&[revision]).connect(near).await?;
             story(Story { revision, wiring, client: client.clone(), transcript: transcript.clone() }).await;
             client.close().await;
-            if let Ok(ended) = serving.await {
-                ended?;
-            }
+            at_work.end().await?;
             told.push((revision, transcript));
         }
     }
     Ok(told)
+}
+
+/// A server at work.
+struct AtWork {
+    serving: JoinHandle<Result<()>>,
+    /// Where servers do not end with their only connection.
+    stop: Option<oneshot::Sender<()>>,
+}
+
+impl AtWork {
+    async fn end(self) -> Result<()> {
+        drop(self.stop);
+        match self.serving.await {
+            Ok(ended) => ended,
+            // It was cancelled with its runtime.
+            Err(_) => Ok(()),
+        }
+    }
+}
+
+/// Starts a server, and opens the way to it.
+async fn put_to_work(server: BuiltServer, wiring: Wiring) -> Result<(Box<dyn Transport>, AtWork)> {
+    if wiring == Wiring::Http {
+        return put_on_the_net(server).await;
+    }
+    let (near, far) = wire(wiring)?;
+    let serving = tokio::spawn(async move { server.serve(far).await });
+    Ok((near, AtWork { serving, stop: None }))
+}
+
+#[cfg(all(feature = "http-server", feature = "http-client"))]
+async fn put_on_the_net(server: BuiltServer) -> Result<(Box<dyn Transport>, AtWork)> {
+    use crate::transport::http::{Address, Fetch, HttpOptions, HttpTransport};
+    let bound = server.into_http().bind("127.0.0.1:0").await?;
+    let (address, policy) = (Address::parse(&bound.url())?, Policy::default());
+    let fetch = Fetch::new(&address, &HttpOptions::default(), &policy)?;
+    let near = HttpTransport::new(std::sync::Arc::new(fetch), address, &policy);
+    let (stop, stopped) = oneshot::channel::<()>();
+    let stopped = async { drop(stopped.await) };
+    let serving = tokio::spawn(async move { bound.serve_until(stopped).await });
+    Ok((Box::new(near), AtWork { serving, stop: Some(stop) }))
+}
+
+#[cfg(not(all(feature = "http-server", feature = "http-client")))]
+async fn put_on_the_net(_: BuiltServer) -> Result<(Box<dyn Transport>, AtWork)> {
+    Err(crate::Error::Misuse("HTTP is not among the features".into()))
 }
 
 type Ends = (Box<dyn Transport>, Box<dyn Transport>);
@@ -111,7 +164,6 @@ fn wire(wiring: Wiring) -> Result<Ends> {
             let far = LineTransport::new(at_server, to_client, limit);
             Ok((Box::new(near), Box::new(far)))
         }
-        #[cfg(not(unix))]
-        Wiring::Pipes => Err(crate::Error::Misuse("there are no such pipes here".into())),
+        _ => Err(crate::Error::Misuse("there are no such pipes here".into())),
     }
 }

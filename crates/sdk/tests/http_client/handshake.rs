@@ -212,12 +212,34 @@ async fn nothing_is_sent_before_the_handshake_is_acknowledged() {
     let given_up = client.call("u", ()).start();
     given_up.cancel("never mind");
     assert!(matches!(given_up.await, Err(Error::Cancelled)));
+    fixture.settle().await;
     assert_eq!(fixture.requests().len(), 2);
     held.expect("the end of the handshake").accept().await;
     fixture.post("tools/call").await.result(said("hello")).await;
     assert_eq!(call.await.expect("a reply").text(), "hello");
     fixture.verb("GET").await.refuse(405, "").await;
     assert!(!fixture.methods().contains(&"notifications/cancelled".to_owned()));
+}
+
+/// Whoever cannot prove who they are gets no message at all.
+#[tokio::test]
+async fn what_is_not_encrypted_is_not_taken_for_it() {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let url = format!("https://{}/mcp", listener.local_addr().expect("an address"));
+    let served = tokio::spawn(async move {
+        let (mut stream, _) = listener.accept().await.expect("a client");
+        let mut hello = [0; 1024];
+        let read = stream.read(&mut hello).await.expect("a greeting");
+        stream.write_all(b"HTTP/1.1 200 So\r\ncontent-length: 0\r\n\r\n").await.expect("written");
+        hello[..read].to_vec()
+    });
+    let error =
+        Client::builder().header("authorization", "Bearer secret").connect(url).await.expect_err("refused");
+    assert!(matches!(error, Error::Transport(_)), "{error:?}");
+    let hello = served.await.expect("served");
+    assert_eq!(hello[0], 22, "a handshake of TLS");
+    assert!(!hello.windows(6).any(|window| window == b"secret"));
 }
 
 #[tokio::test]

@@ -14,7 +14,7 @@ use std::path::Path;
 use std::process::Command;
 
 pub(super) const USAGE: &str = "\
-usage: cargo xtask bench http [--rounds N] [--seconds N] [--retries N] [--sessions N] [--only NAME,NAME]
+usage: cargo xtask bench http [--rounds N] [--seconds N] [--wait SECONDS] [--retries N] [--sessions N] [--only NAME,NAME]
        cargo xtask bench http --perf NAME sessions|stateless|modern [--seconds N]";
 
 /// One server in one setting, with the figures of every round.
@@ -35,6 +35,7 @@ struct Options {
     seconds: usize,
     sessions: usize,
     retries: usize,
+    wait: usize,
     only: Vec<String>,
     perf: Option<(String, String)>,
 }
@@ -71,7 +72,7 @@ pub(super) fn run(args: &[String]) -> Result<(), String> {
 
 fn options(args: &[String]) -> Result<Options, String> {
     let mut options =
-        Options { rounds: 5, seconds: 3, sessions: 5000, retries: 2, only: Vec::new(), perf: None };
+        Options { rounds: 5, seconds: 3, sessions: 5000, retries: 2, wait: 20, only: Vec::new(), perf: None };
     let mut args = args.iter();
     while let Some(name) = args.next() {
         let value = args.next().ok_or(USAGE)?;
@@ -81,6 +82,7 @@ fn options(args: &[String]) -> Result<Options, String> {
             "--seconds" => options.seconds = number()?.max(1),
             "--sessions" => options.sessions = number()?,
             "--retries" => options.retries = number()?,
+            "--wait" => options.wait = number()?,
             "--only" => options.only = value.split(',').map(str::to_owned).collect(),
             "--perf" => options.perf = Some((value.clone(), args.next().ok_or(USAGE)?.clone())),
             _ => return Err(USAGE.into()),
@@ -130,14 +132,14 @@ fn answering(bench: &Path, servers: &[&'static Server]) -> Result<Vec<Entry>, St
 /// One round of one server. If somebody else was at work meanwhile it is measured again, as often as was
 /// asked for, and the least disturbed counts: whoever shares the machine should not decide who is fastest.
 fn measure(bench: &Path, entry: &mut Entry, options: &Options) -> Result<(), String> {
-    let seconds = options.seconds.to_string();
+    let args = ["--seconds", &options.seconds.to_string(), "--wait", &options.wait.to_string()];
     let others = |figures: &Value| figures["others"].as_f64().unwrap_or_default();
-    let mut figures = load(bench, entry, "release", &["--seconds", &seconds])?;
+    let mut figures = load(bench, entry, "release", &args)?;
     for _ in 0..options.retries {
         if others(&figures) <= report::QUIET {
             break;
         }
-        let again = load(bench, entry, "release", &["--seconds", &seconds])?;
+        let again = load(bench, entry, "release", &args)?;
         if others(&again) < others(&figures) {
             figures = again;
         }

@@ -5,10 +5,10 @@
 
 use std::sync::Arc;
 
-use contexture_core::http::header;
 use http::{HeaderMap, Response, StatusCode};
 
 use super::body::Body;
+use super::events::Replay;
 use super::legacy::{check_version, no_session};
 use super::post::{Version, new_stream};
 use super::reply;
@@ -17,7 +17,7 @@ use super::stream::{Stream, parse_event_id};
 use super::streams::SessionEvents;
 use super::table::{Permit, Table};
 use crate::server::Principal;
-use crate::server::mirrored::single;
+use crate::server::mirrored::{name, single};
 
 type Refused = Box<Response<Body>>;
 
@@ -28,7 +28,7 @@ fn session(table: &Table, headers: &HeaderMap, principal: &Principal) -> Result<
     let version = Version::of(headers)
         .map_err(|error| Box::new(reply::error(StatusCode::BAD_REQUEST, None, false, &error)))?;
     check_version(&table.serving.revisions, &version)?;
-    let Ok(Some(id)) = single(headers, header::SESSION_ID) else {
+    let Ok(Some(id)) = single(headers, &name::SESSION_ID) else {
         return Err(no_session(StatusCode::BAD_REQUEST, "this needs the Mcp-Session-Id of a session"));
     };
     table
@@ -61,7 +61,7 @@ pub(super) async fn get(table: &Arc<Table>, headers: &HeaderMap, principal: &Pri
     let Some(permit) = table.stream() else {
         return reply::busy(StatusCode::SERVICE_UNAVAILABLE, "too many streams are open");
     };
-    match single(headers, header::LAST_EVENT_ID) {
+    match single(headers, &name::LAST_EVENT_ID) {
         Ok(None) => listen(table, session, permit),
         Ok(Some(id)) => resume(table, session, id, permit).await,
         Err(_) => reply::refused(StatusCode::BAD_REQUEST, "one Last-Event-ID, as it was given"),
@@ -93,24 +93,23 @@ async fn resume(
     let Some((name, after)) = parse_event_id(last_event_id) else {
         return reply::refused(StatusCode::BAD_REQUEST, "this Last-Event-ID was never given");
     };
-    let gone = || *no_session(StatusCode::NOT_FOUND, "this stream is gone; initialize again");
-    let Some(stream) = session.stream(name) else { return gone() };
+    let Some(stream) = session.stream(name) else { return *gone() };
+    // Looked at twice: a request that is refused must not disturb whoever reads the stream now.
+    if let Err(refused) = missed(table, &stream, after).await {
+        return *refused;
+    }
+    let Ok(turn) = turn(&session, &stream) else {
+        return reply::busy(StatusCode::TOO_MANY_REQUESTS, "this session has enough streams");
+    };
     // From here on whoever read it before gets nothing more, so what is kept is all that there is.
     let reader = stream.attach();
-    let last = stream.last();
-    if after > last {
-        return reply::refused(StatusCode::BAD_REQUEST, "this Last-Event-ID was never given");
-    }
-    let Ok(replay) = table.events.replay(&stream.id, after).await else {
-        return reply::busy(StatusCode::SERVICE_UNAVAILABLE, "the events cannot be read now");
+    let replay = match missed(table, &stream, after).await {
+        Ok(replay) => replay,
+        Err(refused) => {
+            turn.inspect(|turn| session.leave_readers(*turn));
+            return *refused;
+        }
     };
-    if replay.is_empty() && stream.is_over() {
-        return reply::refused(StatusCode::BAD_REQUEST, "nothing follows this event");
-    }
-    let whole = replay.iter().map(|(number, _)| *number).eq(after + 1..=last);
-    if !whole {
-        return gone();
-    }
     let mut first = Vec::new();
     if replay.is_empty() && session.lock().session.rules().has_polling {
         stream.prime(None, &mut first);
@@ -118,10 +117,28 @@ async fn resume(
     for (number, data) in &replay {
         stream.repeat(*number, data, &mut first);
     }
-    let Ok(turn) = turn(&session, &stream) else {
-        return reply::busy(StatusCode::TOO_MANY_REQUESTS, "this session has enough streams");
-    };
     reply::events(SessionEvents::new(session, stream, (reader, turn), table, permit, first))
+}
+
+fn gone() -> Refused {
+    no_session(StatusCode::NOT_FOUND, "this stream is gone; initialize again")
+}
+
+/// What was sent after this event.
+async fn missed(table: &Table, stream: &Stream, after: u64) -> Result<Replay, Refused> {
+    let refused = |why| Err(Box::new(reply::refused(StatusCode::BAD_REQUEST, why)));
+    let last = stream.last();
+    if after > last {
+        return refused("this Last-Event-ID was never given");
+    }
+    let unread = |_| Box::new(reply::busy(StatusCode::SERVICE_UNAVAILABLE, "the events cannot be read now"));
+    let replay = table.events.replay(&stream.id, after).await.map_err(unread)?;
+    if replay.is_empty() && stream.is_over() {
+        return refused("nothing follows this event");
+    }
+    // More may have been sent meanwhile, but nothing may lack.
+    let whole = (after + 1..=last).zip(&replay).filter(|(wanted, (number, _))| wanted == number).count();
+    if whole as u64 == last - after { Ok(replay) } else { Err(gone()) }
 }
 
 /// A stream that belongs to no call has to queue up with the others of its kind.

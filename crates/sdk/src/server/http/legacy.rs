@@ -7,8 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use bytes::Bytes;
-use contexture_core::http::header;
-use http::{HeaderName, HeaderValue, Response, StatusCode};
+use http::{HeaderValue, Response, StatusCode};
 
 use super::answering::{Answering, Work, refuse};
 use super::batch::Batch;
@@ -22,20 +21,17 @@ use crate::json_rpc::{self, Decoder, Message, Notification, Request, RequestId, 
 use crate::model::{CancelledParams, ClientCapabilities, ErrorObject, InitializeParams, Method};
 use crate::revision::{Revision, Rules};
 use crate::server::hooks::Occasion;
-use crate::server::mirrored::single;
+use crate::server::mirrored::{name, single};
 use crate::server::seal::fresh_id;
 use crate::server::wire::Wire;
 
 type Refused = Box<Response<Body>>;
 
-/// The header of a session's id.
-pub(super) const SESSION_ID: HeaderName = HeaderName::from_static(header::SESSION_ID);
-
 impl Post {
     /// The session that a message belongs to.
     fn session(&self, version: &Version) -> Result<Arc<HttpSession>, Refused> {
         check_version(&self.table.serving.revisions, version)?;
-        let Ok(Some(id)) = single(&self.head, header::SESSION_ID) else {
+        let Ok(Some(id)) = single(&self.head, &name::SESSION_ID) else {
             return Err(no_session(
                 StatusCode::BAD_REQUEST,
                 "send \"initialize\" first, then its Mcp-Session-Id",
@@ -59,17 +55,17 @@ impl Post {
             return self.stateless_request(request, frame, version);
         }
         let session = self.session(version)?;
-        let admitted = {
+        let (admitted, rules) = {
             let mut inner = session.lock();
             let admitted = engine::Session::admit(Some(&inner.session), request);
-            admitted.and_then(|admitted| {
+            let admitted = admitted.and_then(|admitted| {
                 if let Admitted::Exchange(exchange) = &admitted {
-                    inner.ledger.admit(exchange, session.general.now())?;
+                    inner.ledger.admit(exchange, || session.general.now())?;
                 }
                 Ok(admitted)
-            })
+            });
+            (admitted, inner.session.rules())
         };
-        let rules = session.lock().session.rules();
         let refuse = |error: ErrorObject| Box::new(refuse(rules, &request.id, &error));
         let exchange = match admitted.map_err(refuse)? {
             Admitted::Exchange(exchange) => exchange,
@@ -126,7 +122,7 @@ impl Post {
             return *refused;
         }
         if !self.stateless
-            && let Ok(Some(id)) = single(&self.head, header::SESSION_ID)
+            && let Ok(Some(id)) = single(&self.head, &name::SESSION_ID)
             && self.table.session(id, &self.principal).is_some()
         {
             return refuse(&ErrorObject::invalid_request("this session is already initialized"));
@@ -163,7 +159,7 @@ impl Post {
                 return reply::busy(StatusCode::TOO_MANY_REQUESTS, "you have too many sessions; end one");
             }
         }
-        response.headers_mut().insert(SESSION_ID, value);
+        response.headers_mut().insert(name::SESSION_ID, value);
         response
     }
 
@@ -172,6 +168,9 @@ impl Post {
         if let Version::Known(revision) = version
             && revision.is_modern()
         {
+            if let Err(refused) = check_version(&self.table.serving.revisions, version) {
+                return *refused;
+            }
             return match message {
                 // Nothing that a modern client could tell is of any consequence: it cancels by going away.
                 Message::Notification(_) => reply::accepted(),
@@ -307,7 +306,7 @@ impl Post {
             let mut inner = session.lock();
             match engine::Session::admit(Some(&inner.session), request)? {
                 Admitted::Exchange(exchange) => {
-                    inner.ledger.admit(&exchange, session.general.now())?;
+                    inner.ledger.admit(&exchange, || session.general.now())?;
                     exchange
                 }
                 _ => return Ok(None),

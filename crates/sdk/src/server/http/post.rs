@@ -7,7 +7,6 @@ use std::future::poll_fn;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use contexture_core::http::header;
 use http::{HeaderMap, Response, StatusCode};
 
 use super::answering::{Answering, Form, Work, refuse};
@@ -24,7 +23,7 @@ use crate::revision::{ErrorId, Revision, Rules};
 use crate::server::Principal;
 use crate::server::exchange::{Run, guarded};
 use crate::server::listen::Listen;
-use crate::server::mirrored::{Head, single};
+use crate::server::mirrored::{Head, name, single};
 use crate::server::seal::fresh_id;
 use crate::server::serving::Arrival;
 use crate::server::wire::Wire;
@@ -50,7 +49,7 @@ pub(super) enum Version {
 
 impl Version {
     pub(super) fn of(headers: &HeaderMap) -> Result<Self, ErrorObject> {
-        Ok(match single(headers, header::PROTOCOL_VERSION)? {
+        Ok(match single(headers, &name::PROTOCOL_VERSION)? {
             None => Self::Absent,
             Some(text) => match Revision::parse(text) {
                 Some(revision) => Self::Known(revision),
@@ -95,7 +94,7 @@ impl Post {
             Version::Known(revision) => Some(revision.as_str()),
             Version::Unknown(text) => Some(text.as_str()),
         };
-        let method = match single(&self.head, header::METHOD) {
+        let method = match single(&self.head, &name::METHOD) {
             Ok(method) => method.map(str::trim),
             Err(error) => return Some(Err(bad_request(&request.id, &error))),
         };

@@ -7,12 +7,10 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use contexture_core::http::header;
 use http::{HeaderMap, Response, StatusCode};
 use serde::{Deserialize, Serialize};
 
 use super::body::Body;
-use super::legacy::SESSION_ID;
 use super::reply;
 use super::session::HttpSession;
 use super::table::Table;
@@ -22,7 +20,7 @@ use crate::model::{ClientCapabilities, Implementation, InitializeParams, Logging
 use crate::revision::Revision;
 use crate::server::Principal;
 use crate::server::admission::Opened;
-use crate::server::mirrored::single;
+use crate::server::mirrored::{name, single};
 
 /// A future of a [`SessionStore`].
 pub type Storing<'a, T> = Pin<Box<dyn Future<Output = Result<T>> + Send + 'a>>;
@@ -89,7 +87,7 @@ impl Table {
         headers: &HeaderMap,
         principal: &Principal,
     ) -> Result<(), Box<Response<Body>>> {
-        let Ok(Some(id)) = single(headers, header::SESSION_ID) else { return Ok(()) };
+        let Ok(Some(id)) = single(headers, &name::SESSION_ID) else { return Ok(()) };
         let known = self.session(id, principal);
         let now = self.now();
         if known.as_ref().is_some_and(|known| known.checked.swap(now, Ordering::Relaxed) == now) {
@@ -147,8 +145,9 @@ impl Table {
         principal: &Principal,
         response: Response<Body>,
     ) -> Response<Body> {
-        let opened = response.headers().get(SESSION_ID).and_then(|id| id.to_str().ok()).map(str::to_owned);
-        let named = || single(headers, header::SESSION_ID).ok().flatten().map(str::to_owned);
+        let opened =
+            response.headers().get(name::SESSION_ID).and_then(|id| id.to_str().ok()).map(str::to_owned);
+        let named = || single(headers, &name::SESSION_ID).ok().flatten().map(str::to_owned);
         let Some(id) = opened.clone().or_else(named) else { return response };
         let session = self.session(&id, principal);
         let stored = match &session {

@@ -13,7 +13,7 @@ use crate::peer::{Failure, Peer, ROOTS, Watched};
 type Outcome = Result<String, Failure>;
 
 /// Every check but `close`, which the program makes itself, in order.
-pub const NAMES: [&str; 29] = [
+pub const NAMES: [&str; 30] = [
     "handshake",
     "ping",
     "tools/list",
@@ -43,6 +43,7 @@ pub const NAMES: [&str; 29] = [
     "elicitation decline",
     "roots",
     "list_changed",
+    "resume",
 ];
 
 const TOOLS: [&str; 13] = [
@@ -95,6 +96,7 @@ pub async fn run(name: &str, peer: &Peer) -> Outcome {
         "elicitation decline" => elicitation_decline(peer).await,
         "roots" => roots(peer).await,
         "list_changed" => list_changed(peer).await,
+        "resume" => resume(peer).await,
         _ => Err(Failure::Wrong(format!("there is no check {name}"))),
     }
 }
@@ -368,4 +370,23 @@ async fn list_changed(peer: &Peer) -> Outcome {
     }
     peer.unwatch(watch).await?;
     Ok(if peer.modern { "subscriptions/listen" } else { "notifications/tools/list_changed" }.to_owned())
+}
+
+async fn resume(peer: &Peer) -> Outcome {
+    if !peer.by_url || peer.modern {
+        let why = if peer.by_url {
+            "2026-07-28 cannot take up a stream again"
+        } else {
+            "a pipe that broke is gone"
+        };
+        return Err(Failure::Absent(why.to_owned()));
+    }
+    peer.heard.progress.lock().await.clear();
+    // The relay breaks the connection in the middle of the third report.
+    let result = peer.call("countdown", json!({ "steps": 7, "delay_ms": 200 })).await?;
+    same(said(&result)?, json!("liftoff"), "the text")?;
+    let mut steps = pluck(&json!(arrived(&peer.heard.progress, 7).await), "message");
+    steps.sort_by_key(Value::to_string);
+    same(&json!(steps), (1..=7).map(|step| json!(format!("{step} of 7"))).collect(), "reports")?;
+    Ok(String::new())
 }

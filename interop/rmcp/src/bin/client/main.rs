@@ -1,7 +1,7 @@
-//! The client on rmcp: `rmcp-client [--era legacy|modern|auto] -- COMMAND ARGS…`.
+//! The client on rmcp: `rmcp-client [--era legacy|modern|auto] -- COMMAND ARGS… | URL`.
 //!
-//! Starts the server, runs every check of `checks.rs` against it, prints one JSON line for
-//! each, and exits with 0 if none failed.
+//! Starts the server, or reaches it over Streamable HTTP, runs every check of `checks.rs` against it,
+//! prints one JSON line for each, and exits with 0 if none failed.
 
 #![allow(deprecated, reason = "rmcp deprecates what only the legacy era has; it is to be tried too")]
 
@@ -64,7 +64,7 @@ async fn run(command: &[String], era: Era) -> bool {
 async fn close(peer: Peer) -> Result<String, Failure> {
     let closing = Instant::now();
     timeout(TIMEOUT, peer.close()).await.unwrap_or_else(|_| Err(late()))?;
-    let took = format!("the server left after {:.2} s", closing.elapsed().as_secs_f64());
+    let took = format!("closed after {:.2} s", closing.elapsed().as_secs_f64());
     if closing.elapsed() < GRACE { Ok(took) } else { Err(Failure::Wrong(took)) }
 }
 
@@ -92,7 +92,7 @@ fn parse(mut arguments: impl Iterator<Item = String>) -> Option<(Era, Vec<String
 #[tokio::main]
 async fn main() -> ExitCode {
     let Some((era, command)) = parse(std::env::args().skip(1)) else {
-        eprintln!("usage: rmcp-client [--era legacy|modern|auto] -- COMMAND ARGS…");
+        eprintln!("usage: rmcp-client [--era legacy|modern|auto] -- COMMAND ARGS… | URL");
         return ExitCode::from(2);
     };
     if run(&command, era).await { ExitCode::FAILURE } else { ExitCode::SUCCESS }

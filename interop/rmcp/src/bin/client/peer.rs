@@ -14,7 +14,7 @@ use rmcp::model::{
     SubscriptionFilter, UnsubscribeRequestParams,
 };
 use rmcp::service::{NotificationContext, RequestContext, RoleClient, RunningService, ServiceError};
-use rmcp::transport::TokioChildProcess;
+use rmcp::transport::{StreamableHttpClientTransport, TokioChildProcess};
 use rmcp::{ClientHandler, ClientLifecycleMode, ClientServiceExt, ErrorData};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -159,15 +159,13 @@ pub struct Peer {
     service: RunningService<RoleClient, Responders>,
     pub heard: Arc<Heard>,
     pub modern: bool,
+    pub by_url: bool,
 }
 
 impl Peer {
-    /// Starts the server and shakes hands with it.
-    pub async fn connect(command: &[String], era: Era) -> Result<Self, String> {
-        let (program, arguments) = command.split_first().ok_or("no command")?;
-        let mut command = Command::new(program);
-        command.args(arguments);
-        let process = TokioChildProcess::new(command).map_err(|error| error.to_string())?;
+    /// Starts the server, or reaches it by its URL, and shakes hands with it.
+    pub async fn connect(target: &[String], era: Era) -> Result<Self, String> {
+        let (first, arguments) = target.split_first().ok_or("no command")?;
         let modern = vec![ProtocolVersion::V_2026_07_28];
         let lifecycle = match era {
             Era::Legacy => ClientLifecycleMode::Initialize,
@@ -176,16 +174,23 @@ impl Peer {
         };
         let responders = Responders::default();
         let heard = responders.0.clone();
-        let service = responders
-            .serve_with_lifecycle(process, lifecycle)
-            .await
-            .map_err(|error| format!("{error:?}"))?;
+        let by_url = first.starts_with("http://");
+        let connected = if by_url {
+            let transport = StreamableHttpClientTransport::from_uri(first.as_str());
+            responders.serve_with_lifecycle(transport, lifecycle).await
+        } else {
+            let mut command = Command::new(first);
+            command.args(arguments);
+            let process = TokioChildProcess::new(command).map_err(|error| error.to_string())?;
+            responders.serve_with_lifecycle(process, lifecycle).await
+        };
+        let service = connected.map_err(|error| format!("{error:?}"))?;
         let modern =
             service.peer_info().is_some_and(|info| info.protocol_version == ProtocolVersion::V_2026_07_28);
-        Ok(Self { service, heard, modern })
+        Ok(Self { service, heard, modern, by_url })
     }
 
-    /// Closes the server's stdin and waits for its end.
+    /// Closes the server's stdin and waits for its end; over HTTP, ends the session.
     pub async fn close(self) -> Result<(), Failure> {
         self.service.cancel().await.map(drop).map_err(|error| Failure::Wrong(error.to_string()))
     }

@@ -1,4 +1,7 @@
-//! The stdio server on rmcp: its `ServerHandler`, both eras on one pipe.
+//! The server on rmcp: its `ServerHandler`, both eras, on one pipe or one URL.
+//!
+//! `rmcp-server` serves stdio; `rmcp-server --listen 127.0.0.1:PORT` serves Streamable HTTP at `/mcp`, with
+//! sessions in the legacy era, and says where on stderr. With `--stateless` it has none, and answers with JSON.
 //!
 //! Uses the handler trait rather than the tool macros: these have no word for resources,
 //! subscriptions or asks in both eras. What the tools do is in `tools.rs`, what they look
@@ -10,8 +13,9 @@ mod offer;
 mod tools;
 
 use std::collections::HashSet;
-use std::sync::PoisonError;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, PoisonError};
+use std::time::Duration;
 
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompleteResult, GetPromptRequestParams,
@@ -21,6 +25,8 @@ use rmcp::model::{
     SetLevelRequestParams, SubscribeRequestParams, SubscriptionFilter, UnsubscribeRequestParams,
 };
 use rmcp::service::{RequestContext, RoleServer, SubscriptionContext};
+use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
+use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use rmcp::{ErrorData, ServerHandler, ServiceExt, transport};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -216,9 +222,38 @@ impl ServerHandler for Demo {
     }
 }
 
+/// Serves HTTP until it is killed. rmcp makes a handler for each session and for each modern request: all
+/// share one state.
+async fn listen(address: &str, stateless: bool) -> Result<(), Box<dyn std::error::Error>> {
+    let demo = Arc::new(Demo::new());
+    // rmcp forgets a stream with its answer: a client that waits the usual three seconds comes too late.
+    let retry = Some(Duration::from_millis(100));
+    let mut sessions = LocalSessionManager::default();
+    sessions.session_config.sse_retry = retry;
+    let service: StreamableHttpService<Arc<Demo>, LocalSessionManager> = StreamableHttpService::new(
+        move || Ok(Arc::clone(&demo)),
+        Arc::new(sessions),
+        StreamableHttpServerConfig::default()
+            .with_sse_retry(retry)
+            .with_legacy_session_mode(!stateless)
+            .with_json_response(stateless),
+    );
+    let listener = tokio::net::TcpListener::bind(address).await?;
+    eprintln!("listening on http://{}/mcp", listener.local_addr()?);
+    Ok(axum::serve(listener, axum::Router::new().nest_service("/mcp", service)).await?)
+}
+
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let server = Demo::new().serve(transport::stdio()).await?;
-    server.waiting().await?;
-    Ok(())
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    match arguments.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
+        [] => {
+            let server = Demo::new().serve(transport::stdio()).await?;
+            server.waiting().await?;
+            Ok(())
+        }
+        ["--listen", address] => listen(address, false).await,
+        ["--stateless", "--listen", address] => listen(address, true).await,
+        _ => Err("usage: rmcp-server [[--stateless] --listen 127.0.0.1:PORT]".into()),
+    }
 }

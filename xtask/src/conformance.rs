@@ -1,0 +1,214 @@
+//! `cargo xtask conformance`: the official suite on our server and our client, in every revision that it knows.
+//!
+//! Strictly: a warning is a failure, so is a check that was left out, a scenario in which nothing was exercised,
+//! and a client that ends badly. There is no list of expected failures. What is not run is said: authorization,
+//! which this library does not have yet, and extensions.
+
+mod programs;
+mod suite;
+mod verdict;
+
+use crate::test::Tally;
+use crate::workspace;
+use programs::Programs;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+use suite::Suite;
+use verdict::Verdict;
+
+/// The suite knows nothing of the first revision.
+const REVISIONS: &[&str] = workspace::REVISIONS.split_at(1).1;
+
+/// How many scenarios run at once, if nothing is said.
+const JOBS: usize = 2;
+
+/// Scenarios that measure time, or that others would notice: they run by themselves.
+const ALONE: [&str; 3] = ["sse-retry", "server-sse-polling", "server-stateless"];
+
+const USAGE: &str = "usage: cargo xtask conformance [server|client] [--revision DATE] [--only TEXT]";
+
+/// Which of our programs is tested.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Side {
+    Server,
+    Client,
+}
+
+impl Side {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Server => "server",
+            Self::Client => "client",
+        }
+    }
+}
+
+/// What to run.
+#[derive(Default)]
+struct Wish {
+    side: Option<Side>,
+    revision: Option<String>,
+    only: Option<String>,
+}
+
+/// One scenario in one revision.
+struct Turn {
+    side: Side,
+    revision: &'static str,
+    scenario: String,
+}
+
+/// A turn that was run.
+struct Row {
+    turn: Turn,
+    verdict: Verdict,
+    time: Duration,
+}
+
+/// Installs the suite, builds our programs, runs everything, prints the table.
+pub fn run(args: &[String]) -> Result<(), String> {
+    run_counted(args, &mut Tally::default())
+}
+
+/// The same, and adds up what passed and what failed.
+pub fn run_counted(args: &[String], tally: &mut Tally) -> Result<(), String> {
+    let wish = Wish::parse(args)?;
+    let root = workspace::root();
+    let suite = Suite::install(&root)?;
+    let turns = plan(&suite, &wish)?;
+    if turns.is_empty() {
+        return Err("no scenario fits what was asked for".to_owned());
+    }
+    let programs = Programs::start(&root, turns.iter().any(|turn| turn.side == Side::Server))?;
+    let start = Instant::now();
+    let rows = run_all(&suite, &programs, turns);
+    report(&rows, start.elapsed());
+    let failed = rows.iter().filter(|row| !row.verdict.passed()).count();
+    *tally += Tally { passed: (rows.len() - failed) as u64, failed: failed as u64 };
+    if wish.is_partial() {
+        println!("!! ONLY a part of the suite was run");
+    }
+    match failed {
+        0 => Ok(()),
+        _ => Err(format!("{failed} scenarios failed; what they saw is in target/conformance/results")),
+    }
+}
+
+impl Wish {
+    fn parse(args: &[String]) -> Result<Self, String> {
+        let mut wish = Self::default();
+        let mut args = args.iter();
+        while let Some(arg) = args.next() {
+            let mut value = || args.next().cloned().ok_or_else(|| USAGE.to_owned());
+            match arg.as_str() {
+                "server" => wish.side = Some(Side::Server),
+                "client" => wish.side = Some(Side::Client),
+                "--revision" => wish.revision = Some(value()?),
+                "--only" => wish.only = Some(value()?),
+                _ => return Err(USAGE.to_owned()),
+            }
+        }
+        if wish.revision.as_ref().is_some_and(|date| !REVISIONS.contains(&date.as_str())) {
+            return Err(format!("the suite knows only {}", REVISIONS.join(", ")));
+        }
+        Ok(wish)
+    }
+
+    fn is_partial(&self) -> bool {
+        self.side.is_some() || self.revision.is_some() || self.only.is_some()
+    }
+
+    fn wants(&self, turn: &Turn) -> bool {
+        self.side.is_none_or(|side| side == turn.side)
+            && self.revision.as_ref().is_none_or(|date| date == turn.revision)
+            && self.only.as_ref().is_none_or(|only| turn.scenario.contains(only))
+    }
+}
+
+/// Every scenario that applies, in every revision.
+fn plan(suite: &Suite, wish: &Wish) -> Result<Vec<Turn>, String> {
+    let mut turns = Vec::new();
+    let mut left_out = 0;
+    for side in [Side::Server, Side::Client] {
+        for revision in REVISIONS {
+            for scenario in suite.scenarios(side, revision)? {
+                if scenario.starts_with("auth/") {
+                    left_out += 1;
+                    continue;
+                }
+                turns.push(Turn { side, revision, scenario });
+            }
+        }
+    }
+    println!(
+        "conformance: {} scenarios; not run: {left_out} of authorization, and all extensions",
+        turns.len()
+    );
+    turns.retain(|turn| wish.wants(turn));
+    Ok(turns)
+}
+
+fn run_all(suite: &Suite, programs: &Programs, turns: Vec<Turn>) -> Vec<Row> {
+    let (alone, together): (Vec<Turn>, Vec<Turn>) =
+        turns.into_iter().partition(|turn| ALONE.contains(&turn.scenario.as_str()));
+    let jobs = std::env::var("CONFORMANCE_JOBS").ok().and_then(|jobs| jobs.parse().ok()).unwrap_or(JOBS);
+    let mut rows = run_at_once(suite, programs, together, jobs);
+    rows.extend(run_at_once(suite, programs, alone, 1));
+    rows
+}
+
+fn run_at_once(suite: &Suite, programs: &Programs, turns: Vec<Turn>, jobs: usize) -> Vec<Row> {
+    let next = AtomicUsize::new(0);
+    let turns: Vec<Mutex<Option<Turn>>> = turns.into_iter().map(|turn| Mutex::new(Some(turn))).collect();
+    let run = || {
+        let mut rows = Vec::new();
+        while let Some(turn) = turns.get(next.fetch_add(1, Ordering::Relaxed)) {
+            let turn = turn.lock().ok().and_then(|mut turn| turn.take());
+            rows.extend(turn.map(|turn| run_one(suite, programs, turn)));
+        }
+        rows
+    };
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..jobs.max(1)).map(|_| scope.spawn(run)).collect();
+        threads.into_iter().flat_map(|thread| thread.join().unwrap_or_default()).collect()
+    })
+}
+
+fn run_one(suite: &Suite, programs: &Programs, turn: Turn) -> Row {
+    let start = Instant::now();
+    let verdict = Verdict::of(&turn, suite.play(&turn, programs.target(turn.side)));
+    let row = Row { turn, verdict, time: start.elapsed() };
+    let Turn { side, revision, scenario } = &row.turn;
+    let mark = if row.verdict.passed() { "ok    " } else { "FAILED" };
+    let time = row.time.as_secs_f64();
+    println!("{mark} {revision} {} {scenario}: {} checks, {time:.1} s", side.name(), row.verdict.held);
+    for fault in &row.verdict.faults {
+        println!("       {fault}");
+    }
+    row
+}
+
+/// Scenarios passed, of how many, and checks: by revision and side.
+fn report(rows: &[Row], time: Duration) {
+    println!("\n{:<12}{:>22}{:>22}", "", "server", "client");
+    for revision in REVISIONS {
+        let cell =
+            |side| totals(rows.iter().filter(|row| row.turn.revision == *revision && row.turn.side == side));
+        println!("{revision:<12}{:>22}{:>22}", cell(Side::Server), cell(Side::Client));
+    }
+    let tolerated: usize = rows.iter().map(|row| row.verdict.tolerated).sum();
+    let all = totals(rows.iter());
+    println!("conformance: {all}, {tolerated} checks left out for a reason, {:.0} s", time.as_secs_f64());
+}
+
+fn totals<'a>(rows: impl Iterator<Item = &'a Row>) -> String {
+    let (mut passed, mut all, mut held, mut checks) = (0, 0, 0, 0);
+    for row in rows {
+        passed += usize::from(row.verdict.passed());
+        all += 1;
+        held += row.verdict.held;
+        checks += row.verdict.held + row.verdict.broken;
+    }
+    if all == 0 { "–".to_owned() } else { format!("{passed}/{all} ({held}/{checks})") }
+}

@@ -1,0 +1,46 @@
+//! What the peers need before they can run: their languages, their packages, their programs. Installs from the
+//! system's packages only where it may.
+
+use crate::process;
+use std::path::Path;
+use std::process::Command;
+
+/// Languages first (from the system's packages, if we may install them), then the peers' own packages.
+pub fn prepare(root: &Path) -> Result<(), String> {
+    let missing = missing_languages();
+    if !missing.is_empty() {
+        install(&missing)?;
+        if !missing_languages().is_empty() {
+            return Err("the peers need python3 ≥ 3.11 with venv and node ≥ 20 with npm".to_owned());
+        }
+    }
+    // Their programs are expected in their own target directory, wherever ours is.
+    let mut setup = Command::new("bash");
+    process::run(setup.arg("interop/setup.sh").current_dir(root).env_remove("CARGO_TARGET_DIR"))
+}
+
+/// Debian's names of what is not there, or too old.
+fn missing_languages() -> Vec<&'static str> {
+    let probe = |program: &str, args: &[&str]| process::succeeds(Command::new(program).args(args));
+    let mut missing = Vec::new();
+    if !probe("python3", &["-c", "import venv, ensurepip, sys; sys.exit(sys.version_info < (3, 11))"]) {
+        missing.extend(["python3", "python3-venv"]);
+    }
+    let node = probe("node", &["-e", "process.exit(parseInt(process.versions.node) < 20 ? 1 : 0)"]);
+    if !node || !probe("npm", &["--version"]) {
+        missing.extend(["nodejs", "npm"]);
+    }
+    missing
+}
+
+fn install(packages: &[&str]) -> Result<(), String> {
+    let list = packages.join(" ");
+    let root_user = process::capture(Command::new("id").arg("-u")).is_ok_and(|id| id.trim() == "0");
+    if !root_user || !process::succeeds(Command::new("apt-get").arg("--version")) {
+        return Err(format!("the peers need {list}: install them (on Debian: apt-get install {list})"));
+    }
+    process::run(Command::new("apt-get").arg("update"))?;
+    let mut command = Command::new("apt-get");
+    command.args(["install", "--yes", "--no-install-recommends"]).args(packages);
+    process::run(command.env("DEBIAN_FRONTEND", "noninteractive"))
+}
