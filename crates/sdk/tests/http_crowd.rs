@@ -2,7 +2,7 @@
 //! costs, and what is left when everybody has gone.
 //!
 //! The server is a process of its own (`examples/crowd.rs`), so that what is measured is the server's. Figures are
-//! printed; of memory only the grossest failure is asserted, and of time nothing.
+//! printed; of time nothing is asserted, and of memory that it is given back.
 #![cfg(all(target_os = "linux", feature = "http-server"))]
 
 #[path = "http_crowd/process.rs"]
@@ -33,6 +33,9 @@ const DOORS: usize = 8;
 const WATCHING: usize = 50;
 /// Turns a hang into a failure; nothing is measured by it.
 const DEADLINE: Duration = Duration::from_secs(150);
+/// What may be left when everybody has gone: tables that have grown; not a hundred bytes for each
+/// session.
+const LEFT_KIB: i64 = 1_000;
 /// Longer than a session may be idle.
 const IDLE: u64 = 31 * 60;
 
@@ -219,6 +222,6 @@ async fn story() {
     assert_eq!(over.tasks, start.tasks);
     let (grown, kept) = (told.heap_kib - start.heap_kib, over.heap_kib - start.heap_kib);
     say!("of {grown} KiB that were held at most, {kept} KiB are left");
-    assert!(kept * 20 <= grown, "of {grown} KiB the server holds {kept} when everybody has gone");
+    assert!(kept <= LEFT_KIB, "of {grown} KiB the server holds {kept} when everybody has gone");
     process.stop().await;
 }
