@@ -2,24 +2,38 @@
 //!
 //! `tests/http_crowd.rs` runs it. It serves on a port of its own choice until its standard input ends. Its clock
 //! can be told to be later, so that nobody has to wait for sessions to expire; that is not for production.
+//! What the program holds is counted by its allocator: what the process has is more, because allocators keep
+//! what they were given back.
 
 use std::io::{Read, Write};
+use std::pin::pin;
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
 use contexture::server::HttpServer;
 use contexture::{Args, Context, Json, Policy, Server, prompt, resource, tool};
+use tokio::sync::Notify;
 
 /// Room for everybody.
 const SESSIONS: usize = 12_000;
 
 /// For the tool that looks inside.
 static SERVER: OnceLock<HttpServer> = OnceLock::new();
+/// Bytes that the server holds, as of the last look.
+static HEAP: AtomicI64 = AtomicI64::new(0);
+/// Somebody wants to know.
+static ASKED: Notify = Notify::const_new();
+/// It is known.
+static COUNTED: Notify = Notify::const_new();
 
 #[derive(serde::Serialize, schemars::JsonSchema)]
 struct State {
     sessions: usize,
     tasks: usize,
+    /// What the server holds.
+    heap_kib: i64,
+    /// What the process has.
     rss_kib: u64,
 }
 
@@ -28,15 +42,38 @@ struct Later {
     seconds: u64,
 }
 
-/// One thread: only there can the clock be set.
-#[tokio::main(flavor = "current_thread")]
-async fn main() -> contexture::Result<()> {
+/// One thread: only there can the clock be set and everything be counted. Whenever somebody asks, everything
+/// stops for a moment.
+fn main() -> contexture::Result<()> {
     raise_limit();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let mut serving = pin!(serve());
+    loop {
+        let mut ended = None;
+        let counted = allocation_counter::measure(|| {
+            ended = runtime.block_on(async {
+                tokio::select! {
+                    ended = &mut serving => Some(ended),
+                    () = ASKED.notified() => None,
+                }
+            });
+        });
+        if let Some(ended) = ended {
+            return ended;
+        }
+        HEAP.fetch_add(counted.bytes_current, Ordering::Relaxed);
+        COUNTED.notify_waiters();
+    }
+}
+
+async fn serve() -> contexture::Result<()> {
     let mut policy = Policy::default();
     // All of them come from one machine and prove nothing.
     policy.anonymous_sessions = SESSIONS;
+    // The connection that looks inside is idle while the others come, on a slow machine for long.
+    policy.header_time = Duration::from_secs(60 * 60);
     let server = Server::new("crowd", "1.0.0")
-        .tool(tool("state").handler(|| async { Json(state()) }))
+        .tool(tool("state").handler(|| async { Json(state().await) }))
         .tool(tool("change").handler(change_tools))
         .tool(tool("change_prompts").handler(change_prompts))
         .tool(tool("touch").handler(|ctx: Context| async move {
@@ -59,10 +96,14 @@ async fn main() -> contexture::Result<()> {
     bound.serve_until(input_ended()).await
 }
 
-fn state() -> State {
+async fn state() -> State {
+    let counted = COUNTED.notified();
+    ASKED.notify_one();
+    counted.await;
     State {
         sessions: SERVER.get().map_or(0, HttpServer::sessions),
         tasks: tokio::runtime::Handle::current().metrics().num_alive_tasks(),
+        heap_kib: HEAP.load(Ordering::Relaxed) / 1024,
         rss_kib: rss_kib().unwrap_or(0),
     }
 }

@@ -24,6 +24,9 @@ pub(crate) struct Process {
 pub(crate) struct State {
     pub(crate) sessions: usize,
     pub(crate) tasks: usize,
+    /// What the server holds.
+    pub(crate) heap_kib: i64,
+    /// What the process has: more, because allocators keep what they were given back.
     pub(crate) rss_kib: i64,
 }
 
@@ -72,6 +75,7 @@ impl Process {
         State {
             sessions: number("sessions") as usize,
             tasks: number("tasks") as usize,
+            heap_kib: number("heap_kib"),
             rss_kib: number("rss_kib"),
         }
     }

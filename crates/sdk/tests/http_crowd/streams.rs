@@ -60,7 +60,8 @@ impl Streams {
         self.heard.push(Arc::clone(&heard));
         self.readers.spawn(async move {
             let mut line = String::new();
-            while matches!(connection.stream.read_line(&mut line).await, Ok(1..)) {
+            // The last chunk is empty; the connection itself could go on.
+            while matches!(connection.stream.read_line(&mut line).await, Ok(1..)) && line.trim_end() != "0" {
                 if let Some(data) = line.trim_end().strip_prefix("data: ") {
                     let message: Value = serde_json::from_str(data).unwrap_or_default();
                     // What is no notification is kept as it is, and will be noticed.
