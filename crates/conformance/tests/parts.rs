@@ -109,7 +109,7 @@ async fn every_kind_of_request_is_made() {
     let server = || {
         let (read, asked) = (seen.clone(), seen.clone());
         taking(&seen, &["test_headers", "my-hyphenated-tool"])
-            .resource(resource("https://example.com/resource?id=123").name("query").handler(
+            .resource(resource("test://example.com/resource?id=123").name("query").handler(
                 move |Uri(uri): Uri| {
                     read.note("read", uri);
                     async { "content" }

@@ -171,7 +171,7 @@ impl Serving {
         let (call, round) = arrival.call(method)?;
         if let Some(head) = arrival.head.filter(|_| exchange.rules.has_header_mirroring) {
             mirrored::check_name(head, &call.name)?;
-            if let Some(tool) = self.registry.tables().tools.get(&*call.name) {
+            if let Some(tool) = self.registry.tables().tools.get(&call.name) {
                 mirrored::check_arguments(head, &tool.mirrors, call.arguments)?;
             }
         }

@@ -106,26 +106,6 @@ async fn a_version_that_is_not_spoken_is_refused() {
     }
 }
 
-<<<<<<< HEAD
-// covers: HTTP-VERSION-HEADER-400
-#[tokio::test]
-async fn a_version_that_is_known_but_not_spoken_here_is_refused() {
-    let (server, _calls) = server();
-    let spoken = Revision::parse(VERSIONED).expect("a revision");
-    let site = Site::of(server.revisions(&[spoken])).await;
-    let peer = Peer::of(&site, VERSIONED).await;
-    for other in EVERY.into_iter().filter(|other| *other != VERSIONED) {
-        let asks =
-            [peer.post(&list()), peer.post(&notification("notifications/x")), peer.get(), peer.delete()];
-        for (at, ask) in asks.into_iter().enumerate() {
-            let status = ask.with("mcp-protocol-version", other).status().await;
-            assert_eq!(status, 400, "{other}, request {at}");
-        }
-    }
-}
-
-=======
->>>>>>> http-tests
 // covers: HTTP-VERSION-HEADER-DEFAULT
 #[tokio::test]
 async fn a_session_knows_its_version_without_the_header() {

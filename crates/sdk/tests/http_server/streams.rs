@@ -261,12 +261,7 @@ async fn a_ping_is_answered_with_nothing() {
         let early = super::support::hello(revision, json!({}));
         let opened = site.post(&super::support::request(1, "initialize", early)).send().await;
         let session = opened.header("mcp-session-id").expect("an id").to_owned();
-<<<<<<< HEAD
-        let ping =
-            site.post(&super::support::request(2, "ping", Value::Null)).with("mcp-session-id", &session);
-=======
         let ping = site.post(&super::support::request(2, "ping", json!({}))).with("mcp-session-id", &session);
->>>>>>> http-tests
         assert_eq!(ping.send().await.json().await["result"], json!({}));
     }
 }

@@ -135,10 +135,6 @@ impl Peer {
         Self::opened(site.address, revision, json!({}), Some(token)).await
     }
 
-<<<<<<< HEAD
-    async fn opened(site: &Site, revision: &'static str, capabilities: Value, token: Option<&str>) -> Self {
-        let mut peer = Self::unopened(site, revision, capabilities, token);
-=======
     async fn opened(
         address: SocketAddr,
         revision: &'static str,
@@ -146,7 +142,6 @@ impl Peer {
         token: Option<&str>,
     ) -> Self {
         let mut peer = Self::unopened(address, revision, capabilities, token);
->>>>>>> http-tests
         if revision != MODERN {
             let mut reply = peer.initialize().await;
             assert_eq!(reply.status, 200, "{revision}");

@@ -21,8 +21,10 @@ pub(super) struct Batch {
 
 impl Batch {
     /// A request to work on.
-    pub(super) fn run(&mut self, session: &HttpSession, run: Run) {
-        enter(session, &run.context);
+    pub(super) fn run(&mut self, session: Option<&Arc<HttpSession>>, run: Run) {
+        if let Some(session) = session {
+            enter(session, &run.context);
+        }
         self.running.push(run);
     }
 

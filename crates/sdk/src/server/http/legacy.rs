@@ -15,21 +15,22 @@ use super::body::Body;
 use super::post::{Post, Version};
 use super::reply;
 use super::session::HttpSession;
-use super::table::Full;
 use crate::engine::{self, Admitted};
 use crate::json_rpc::{self, Decoder, Message, Notification, Request, RequestId, Response as Answer};
 use crate::model::{CancelledParams, ClientCapabilities, ErrorObject, InitializeParams, Method};
-use crate::revision::{Revision, Rules};
+use crate::revision::{ErrorId, Revision, Rules};
+use crate::server::exchange::Run;
 use crate::server::hooks::Occasion;
 use crate::server::mirrored::{name, single};
 use crate::server::seal::fresh_id;
+use crate::server::serving::Serving;
 use crate::server::wire::Wire;
 
 type Refused = Box<Response<Body>>;
 
 impl Post {
     /// The session that a message belongs to.
-    fn session(&self, version: &Version) -> Result<Arc<HttpSession>, Refused> {
+    pub(super) fn session(&self, version: &Version) -> Result<Arc<HttpSession>, Refused> {
         check_version(&self.table.serving.revisions, version)?;
         let Ok(Some(id)) = single(&self.head, &name::SESSION_ID) else {
             return Err(no_session(
@@ -55,17 +56,9 @@ impl Post {
             return self.stateless_request(request, frame, version);
         }
         let session = self.session(version)?;
-        let (admitted, rules) = {
-            let mut inner = session.lock();
-            let admitted = engine::Session::admit(Some(&inner.session), request);
-            let admitted = admitted.and_then(|admitted| {
-                if let Admitted::Exchange(exchange) = &admitted {
-                    inner.ledger.admit(exchange, || session.general.now())?;
-                }
-                Ok(admitted)
-            });
-            (admitted, inner.session.rules())
-        };
+        let lodger = Lodger::Session(Arc::clone(&session));
+        let rules = lodger.rules();
+        let admitted = lodger.admit(request);
         let refuse = |error: ErrorObject| Box::new(refuse(rules, &request.id, &error));
         let exchange = match admitted.map_err(refuse)? {
             Admitted::Exchange(exchange) => exchange,
@@ -99,12 +92,8 @@ impl Post {
     ) -> Result<Answering, Refused> {
         let serving = &self.table.serving;
         check_version(&serving.revisions, version)?;
-        let revision = match version {
-            Version::Known(revision) => *revision,
-            _ => Revision::HEADERLESS,
-        };
-        let rules = revision.rules();
-        let session = engine::Session::open(unknown_client(revision), revision, serving.offer.log_level, 0);
+        let session = stranger(serving, version);
+        let rules = session.rules();
         let refuse = |error: ErrorObject| Box::new(refuse(rules, &request.id, &error));
         let exchange = match engine::Session::admit(Some(&session), request).map_err(refuse)? {
             Admitted::Exchange(exchange) => exchange,
@@ -112,7 +101,7 @@ impl Post {
         };
         let wire = Wire::new(&serving.policy, None);
         let run = self.run(exchange, request, frame, &wire).map_err(refuse)?;
-        Ok(self.alone(run, wire, rules.disconnect_cancels))
+        Ok(self.alone(Work::One { run, entered: false }, wire, rules.disconnect_cancels))
     }
 
     fn initialize(self, request: &Request<'_>, version: &Version) -> Response<Body> {
@@ -148,17 +137,12 @@ impl Post {
         let Ok(value) = HeaderValue::from_str(&id) else {
             return reply::busy(StatusCode::SERVICE_UNAVAILABLE, "no session can be opened now");
         };
-        let (serving, now) = (&self.table.serving, self.table.now());
-        let session = HttpSession::new(id.into(), self.principal.clone(), opened, serving, now);
-        match self.table.enter(&session) {
-            Ok(()) => {}
-            Err(Full::Everybody) => {
-                return reply::busy(StatusCode::SERVICE_UNAVAILABLE, "too many sessions are open");
-            }
-            Err(Full::Principal) => {
-                return reply::busy(StatusCode::TOO_MANY_REQUESTS, "you have too many sessions; end one");
-            }
-        }
+        let place = match self.table.place(&self.principal) {
+            Ok(place) => (place, self.table.now()),
+            Err(full) => return full.refusal(),
+        };
+        let serving = &self.table.serving;
+        self.table.enter(&HttpSession::new(id.into(), self.principal.clone(), opened, serving, place));
         response.headers_mut().insert(name::SESSION_ID, value);
         response
     }
@@ -233,31 +217,35 @@ impl Post {
         frame: &Bytes,
         version: &Version,
     ) -> Result<Answering, Refused> {
-        let invalid = |rules: &Rules, why: &str| {
-            let null_id = rules.error_id == crate::revision::ErrorId::Null;
+        let serving = &self.table.serving;
+        let lodger = if self.stateless {
+            check_version(&serving.revisions, version)?;
+            Lodger::Stranger(Box::new(stranger(serving, version)))
+        } else {
+            Lodger::Session(self.session(version)?)
+        };
+        let rules = lodger.rules();
+        let invalid = |why: &str| {
+            let null_id = rules.error_id == ErrorId::Null;
             Box::new(reply::error(StatusCode::BAD_REQUEST, None, null_id, &ErrorObject::invalid_request(why)))
         };
-        let absent = Revision::HEADERLESS.rules();
-        if self.stateless {
-            return Err(invalid(absent, "batches need a session"));
-        }
-        let session = self.session(version)?;
-        let rules = session.lock().session.rules();
         if !rules.has_batches {
-            return Err(invalid(rules, "this revision has no batches"));
+            return Err(invalid("this revision has no batches"));
         }
         if items.is_empty() {
-            return Err(invalid(rules, "a batch without messages"));
+            return Err(invalid("a batch without messages"));
         }
-        let wire = Wire::new(&self.table.serving.policy, Some(Arc::clone(&session.talk)));
+        let wire = Wire::new(&serving.policy, lodger.session().map(|session| Arc::clone(&session.talk)));
         let mut batch = Batch::default();
-        let mut decoder = Decoder::new(self.table.serving.policy.limits);
+        let mut decoder = Decoder::new(serving.policy.limits);
         for item in items {
             match decoder.message(item) {
-                Ok(Message::Request(request)) => {
-                    self.batched(&session, &request, frame, &wire, &mut batch);
+                Ok(Message::Request(request)) => self.batched(&lodger, &request, frame, &wire, &mut batch),
+                Ok(message) => {
+                    if let Some(session) = lodger.session() {
+                        self.take(session, message);
+                    }
                 }
-                Ok(message) => self.take(&session, message),
                 Err(refusal) if refusal.is_notification => {}
                 Err(refusal) => batch.answer(|line| {
                     json_rpc::error_line(refusal.id.as_ref(), true, &refusal.error, line);
@@ -267,20 +255,23 @@ impl Post {
         if batch.is_silent() {
             return Err(Box::new(reply::accepted()));
         }
-        Ok(self.in_session(session, wire, Work::Batch(Box::new(batch))))
+        let work = Work::Batch(Box::new(batch));
+        Ok(match lodger {
+            Lodger::Session(session) => self.in_session(session, wire, work),
+            Lodger::Stranger(_) => self.alone(work, wire, rules.disconnect_cancels),
+        })
     }
 
     fn batched(
         &self,
-        session: &Arc<HttpSession>,
+        lodger: &Lodger,
         request: &Request<'_>,
         frame: &Bytes,
         wire: &Arc<Wire>,
         batch: &mut Batch,
     ) {
-        let begun = self.begin_batched(session, request, frame, wire, batch.bytes());
-        match begun {
-            Ok(Some(run)) => batch.run(session, run),
+        match self.begin_batched(lodger, request, frame, wire, batch.bytes()) {
+            Ok(Some(run)) => batch.run(lodger.session(), run),
             Ok(None) => batch.answer(|line| {
                 drop(json_rpc::result_line(&request.id, &serde_json::Map::new(), line));
             }),
@@ -290,30 +281,69 @@ impl Post {
 
     fn begin_batched(
         &self,
-        session: &Arc<HttpSession>,
+        lodger: &Lodger,
         request: &Request<'_>,
         frame: &Bytes,
         wire: &Arc<Wire>,
         waiting: usize,
-    ) -> Result<Option<crate::server::exchange::Run>, ErrorObject> {
+    ) -> Result<Option<Run>, ErrorObject> {
         if Method::parse(&request.method) == Some(Method::Initialize) {
             return Err(ErrorObject::invalid_request("initialize must not be part of a batch"));
         }
         if waiting >= self.table.serving.policy.unsent_bytes {
             return Err(ErrorObject::new(engine::BUSY, "too much waits for the rest of its batch"));
         }
-        let exchange = {
-            let mut inner = session.lock();
-            match engine::Session::admit(Some(&inner.session), request)? {
-                Admitted::Exchange(exchange) => {
-                    inner.ledger.admit(&exchange, || session.general.now())?;
-                    exchange
-                }
-                _ => return Ok(None),
-            }
-        };
-        self.run(exchange, request, frame, wire).map(Some)
+        match lodger.admit(request)? {
+            Admitted::Exchange(exchange) => self.run(exchange, request, frame, wire).map(Some),
+            _ => Ok(None),
+        }
     }
+}
+
+/// Whom a legacy message comes from.
+enum Lodger {
+    Session(Arc<HttpSession>),
+    /// Somebody who has no session and about whom nothing is known.
+    Stranger(Box<engine::Session>),
+}
+
+impl Lodger {
+    fn session(&self) -> Option<&Arc<HttpSession>> {
+        match self {
+            Self::Session(session) => Some(session),
+            Self::Stranger(_) => None,
+        }
+    }
+
+    fn rules(&self) -> &'static Rules {
+        match self {
+            Self::Session(session) => session.lock().session.rules(),
+            Self::Stranger(session) => session.rules(),
+        }
+    }
+
+    fn admit(&self, request: &Request<'_>) -> Result<Admitted, ErrorObject> {
+        match self {
+            Self::Stranger(session) => engine::Session::admit(Some(session), request),
+            Self::Session(session) => {
+                let mut inner = session.lock();
+                let admitted = engine::Session::admit(Some(&inner.session), request)?;
+                if let Admitted::Exchange(exchange) = &admitted {
+                    inner.ledger.admit(exchange, || session.general.now())?;
+                }
+                Ok(admitted)
+            }
+        }
+    }
+}
+
+/// What can be known about a client that has no session.
+fn stranger(serving: &Serving, version: &Version) -> engine::Session {
+    let revision = match version {
+        Version::Known(revision) => *revision,
+        _ => Revision::HEADERLESS,
+    };
+    engine::Session::open(unknown_client(revision), revision, serving.offer.log_level, 0)
 }
 
 /// The version header names a revision that is spoken here, or is not there.

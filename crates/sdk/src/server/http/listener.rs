@@ -5,6 +5,7 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
@@ -12,7 +13,7 @@ use hyper_util::server::conn::auto::Builder;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
-use super::HttpServer;
+use super::{Body, HttpServer};
 use crate::server::built::terminated;
 use crate::server::bus::Change;
 use crate::{Error, Policy, Result};
@@ -120,8 +121,26 @@ fn protocol(policy: &Policy) -> Builder<TokioExecutor> {
         .timer(TokioTimer::new())
         .max_concurrent_streams(u32::try_from(policy.in_flight).unwrap_or(u32::MAX))
         .max_header_list_size(u32::try_from(HEAD_BYTES).unwrap_or(u32::MAX))
-        .keep_alive_interval(Some(policy.header_time));
+        .keep_alive_interval(Some(policy.header_time))
+        .keep_alive_timeout(policy.header_time);
     builder
+}
+
+/// The service of one connection, which knows whether it was ever asked for anything.
+struct OneConnection {
+    server: HttpServer,
+    asked: Arc<AtomicBool>,
+}
+
+impl hyper::service::Service<http::Request<hyper::body::Incoming>> for OneConnection {
+    type Response = http::Response<Body>;
+    type Error = std::convert::Infallible;
+    type Future = <HttpServer as tower_service::Service<http::Request<hyper::body::Incoming>>>::Future;
+
+    fn call(&self, request: http::Request<hyper::body::Incoming>) -> Self::Future {
+        self.asked.store(true, Ordering::Relaxed);
+        self.server.answer(request)
+    }
 }
 
 async fn serve_one(
@@ -136,12 +155,22 @@ async fn serve_one(
         tracing::debug!(%error, "a connection was lost at once");
         return;
     }
-    let service = hyper_util::service::TowerToHyperService::new(server);
+    let patience = server.policy().header_time;
+    let asked = Arc::new(AtomicBool::new(false));
+    let service = OneConnection { server, asked: Arc::clone(&asked) };
     let connection = builder.serve_connection(TokioIo::new(stream), service);
     let mut connection = std::pin::pin!(connection);
     let stop = async { drop(stopped.wait_for(|stopped| *stopped).await) };
+    // Which protocol is spoken is found out without a clock, so whoever says nothing is watched from here.
+    let silence = async {
+        tokio::time::sleep(patience).await;
+        if asked.load(Ordering::Relaxed) {
+            std::future::pending::<()>().await;
+        }
+    };
     let ended = tokio::select! {
         ended = connection.as_mut() => ended,
+        () = silence => return,
         () = stop => {
             connection.as_mut().graceful_shutdown();
             connection.await

@@ -16,7 +16,7 @@ use http::{Response, StatusCode};
 
 use super::body::{Body, Events};
 use super::reply;
-use super::table::{Permit, Table};
+use super::table::{Permit, Place, Table};
 use crate::server::Principal;
 use crate::server::bus::Membership;
 use crate::server::connection::Connection;
@@ -103,9 +103,10 @@ impl Pairs {
             return reply::busy(StatusCode::SERVICE_UNAVAILABLE, "too many streams are open");
         };
         let policy = &table.serving.policy;
-        if self.lock().len() >= policy.anonymous_sessions.max(policy.sessions_per_principal) {
-            return reply::busy(StatusCode::SERVICE_UNAVAILABLE, "too many sessions are open");
-        }
+        let place = match table.place(&principal) {
+            Ok(place) => place,
+            Err(full) => return full.refusal(),
+        };
         let Ok(id) = fresh_id() else {
             return reply::busy(StatusCode::SERVICE_UNAVAILABLE, "no session can be opened now");
         };
@@ -127,6 +128,7 @@ impl Pairs {
             _membership: Membership::new(&table.serving.registry, &stopping),
             pulse: super::streams::Comments::new(policy.stream_pulse),
             _permit: permit,
+            _place: place,
         })
     }
 
@@ -174,6 +176,7 @@ struct PairEvents {
     pulse: super::streams::Comments,
     _membership: Membership,
     _permit: Permit,
+    _place: Place,
 }
 
 impl Events for PairEvents {

@@ -74,16 +74,28 @@ impl Post {
         let version = Version::of(&self.head)
             .map_err(|error| Box::new(reply::error(StatusCode::BAD_REQUEST, None, false, &error)))?;
         let mut decoder = Decoder::new(self.table.serving.policy.limits);
-        let decoded =
-            decoder.frame(&frame).map_err(|refusal| Box::new(refused(&refusal, version.rules())))?;
+        let decoded = decoder.frame(&frame).map_err(|refusal| self.refuse(&refusal, &version))?;
         match decoded {
             Frame::Single(Message::Request(request)) => match self.admit_modern(&request, &frame, &version) {
-                Some(begun) => begun.map(|(run, wire)| self.alone(run, wire, true)),
+                Some(begun) => {
+                    let begun = begun.map(|(run, wire)| (Work::One { run, entered: false }, wire));
+                    begun.map(|(work, wire)| self.alone(work, wire, true))
+                }
                 None => self.legacy_request(&request, &frame, &version),
             },
             Frame::Single(message) => Err(Box::new(self.legacy_other(message, &version))),
             Frame::Batch(items) => self.legacy_batch(&items, &frame, &version),
         }
+    }
+
+    /// Refuses what is no message. An answer that makes no sense is not waited for any longer.
+    fn refuse(&self, refusal: &Refusal, version: &Version) -> Box<Response<Body>> {
+        if let (Some(id), false) = (&refusal.id, refusal.has_method || self.stateless)
+            && let Ok(session) = self.session(version)
+        {
+            session.talk.settle_malformed(id, &refusal.error);
+        }
+        Box::new(refused(refusal, version.rules()))
     }
 
     /// Begins a modern request; none if it is not one.
@@ -145,10 +157,10 @@ impl Post {
     }
 
     /// An exchange that belongs to no session.
-    pub(super) fn alone(self, run: Run, wire: Arc<Wire>, cancelled_by_leaving: bool) -> Answering {
+    pub(super) fn alone(self, work: Work, wire: Arc<Wire>, cancelled_by_leaving: bool) -> Answering {
         Answering {
             cancelled_by_leaving,
-            work: Some(Work::One { run, entered: false }),
+            work: Some(work),
             wire,
             table: self.table,
             principal: self.principal,

@@ -43,7 +43,7 @@ struct Admitted {
 }
 
 type Answer = Result<Response<Body>, Infallible>;
-type Answering = Pin<Box<dyn Future<Output = Answer> + Send>>;
+pub(super) type Answering = Pin<Box<dyn Future<Output = Answer> + Send>>;
 
 impl HttpServer {
     /// Everything that can be decided before anything is waited for.
@@ -174,6 +174,24 @@ impl HttpServer {
         }
     }
 
+    /// Answers one request.
+    pub(super) fn answer<B>(&self, request: Request<B>) -> Answering
+    where
+        B: HttpBody<Data = Bytes> + Send + 'static,
+    {
+        let (head, body) = request.into_parts();
+        let admitted = match self.admit(&head) {
+            Ok(admitted) => admitted,
+            Err(response) => return Box::pin(std::future::ready(Ok(*response))),
+        };
+        if self.is_usual(&admitted, &head.method) {
+            let poster = self.poster(head.headers, self.table.anonymous.clone(), admitted.permit);
+            return Box::pin(async move { Ok(post(poster, body).await) });
+        }
+        let server = self.clone();
+        Box::pin(async move { Ok(server.respond(admitted, head, body).await) })
+    }
+
     /// Whether a request needs nothing but its body to be answered.
     fn is_usual(&self, admitted: &Admitted, method: &Method) -> bool {
         admitted.route == Route::Mcp
@@ -183,8 +201,13 @@ impl HttpServer {
             && self.setup.sessions.is_none()
     }
 
+    /// Where messages are posted, as seen from the stream: right below whatever prefix a router cut off.
     fn messages_path(&self) -> String {
-        self.setup.pair.as_ref().map(|(_, messages)| messages.clone()).unwrap_or_default()
+        let Some((stream, messages)) = &self.setup.pair else { return String::new() };
+        match (stream.rsplit_once('/'), messages.rsplit_once('/')) {
+            (Some((folder, _)), Some((other, name))) if folder == other => name.to_owned(),
+            _ => messages.clone(),
+        }
     }
 
     /// Refuses methods that a path does not have.
@@ -283,16 +306,6 @@ where
     }
 
     fn call(&mut self, request: Request<B>) -> Self::Future {
-        let (head, body) = request.into_parts();
-        let admitted = match self.admit(&head) {
-            Ok(admitted) => admitted,
-            Err(response) => return Box::pin(std::future::ready(Ok(*response))),
-        };
-        if self.is_usual(&admitted, &head.method) {
-            let poster = self.poster(head.headers, self.table.anonymous.clone(), admitted.permit);
-            return Box::pin(async move { Ok(post(poster, body).await) });
-        }
-        let server = self.clone();
-        Box::pin(async move { Ok(server.respond(admitted, head, body).await) })
+        self.answer(request)
     }
 }

@@ -11,6 +11,7 @@ use futures_util::FutureExt;
 use tokio::task::AbortHandle;
 
 use super::stream::Stream;
+use super::table::Place;
 use crate::Policy;
 use crate::engine;
 use crate::server::admission::Opened;
@@ -56,6 +57,8 @@ pub(super) struct Inner {
     readers: Vec<(u64, Option<Waker>)>,
     next_reader: u64,
     hooks: Vec<AbortHandle>,
+    /// Its place among all sessions, until it ends.
+    place: Option<Place>,
     ended: bool,
 }
 
@@ -69,7 +72,7 @@ impl HttpSession {
         principal: Principal,
         opened: Opened,
         serving: &Arc<Serving>,
-        now: u64,
+        (place, now): (Place, u64),
     ) -> Arc<Self> {
         let policy = &serving.policy;
         let talk = Talk::new(policy);
@@ -83,6 +86,7 @@ impl HttpSession {
             readers: Vec::new(),
             next_reader: 0,
             hooks: Vec::new(),
+            place: Some(place),
             ended: false,
         };
         Arc::new(Self {
@@ -121,6 +125,7 @@ impl HttpSession {
     pub(super) fn end(&self, reason: &str) {
         let mut inner = self.lock();
         inner.ended = true;
+        inner.place = None;
         inner.ledger.end(reason);
         let streams = std::mem::take(&mut inner.streams);
         let readers = std::mem::take(&mut inner.readers);
@@ -149,7 +154,11 @@ impl HttpSession {
     pub(super) fn keep_stream(&self, stream: &Arc<Stream>, policy: &Policy) {
         let mut inner = self.lock();
         if inner.streams.len() >= policy.session_streams {
-            inner.streams.remove(0);
+            // Those that are done go first, then calls; what is listened to stays as long as it can.
+            let done = inner.streams.iter().position(|stream| stream.is_finished());
+            let call = || inner.streams.iter().position(|stream| !Arc::ptr_eq(&stream.wire, &self.general));
+            let least = done.or_else(call).unwrap_or(0);
+            inner.streams.remove(least);
         }
         inner.streams.push(Arc::clone(stream));
     }

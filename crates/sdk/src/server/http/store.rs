@@ -125,7 +125,9 @@ impl Table {
         let watched: Vec<_> =
             record.subscriptions.into_iter().filter(|uri| session.subscribe(uri.clone()).is_ok()).collect();
         let opened = Opened { session, declared: (&serving.capabilities()).into(), result: None };
-        let session = HttpSession::new(record.id.into(), owner, opened, serving, self.now());
+        // There may be no room: then it stays unknown here.
+        let Ok(place) = self.place(principal) else { return };
+        let session = HttpSession::new(record.id.into(), owner, opened, serving, (place, self.now()));
         session.talk.set_log_level(record.log_level);
         if record.ready {
             session.talk.may_request();
@@ -133,8 +135,7 @@ impl Table {
         for uri in &watched {
             session.general.watch(uri);
         }
-        // Another request may have been faster, or there may be no room: then it stays unknown here.
-        let _ = self.enter(&session);
+        self.enter(&session);
     }
 
     /// Keeps what a request has changed. A session that cannot be kept is not opened.

@@ -71,6 +71,11 @@ impl Stream {
         self.wire.wake();
     }
 
+    /// Whether everything has been said.
+    pub(super) fn is_finished(&self) -> bool {
+        self.lock().finished
+    }
+
     /// Whether everything has been said and sent.
     pub(super) fn is_over(&self) -> bool {
         self.lock().finished && !self.wire.has_output()

@@ -9,9 +9,12 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
+use http::{Response, StatusCode};
 use tokio::time::Instant;
 
+use super::body::Body;
 use super::events::EventStore;
+use super::reply;
 use super::session::HttpSession;
 use crate::engine::PeerCache;
 use crate::server::Principal;
@@ -87,42 +90,34 @@ impl Table {
         Some(session)
     }
 
-    /// Enters a session, if there is room for it.
-    pub(super) fn enter(self: &Arc<Self>, session: &Arc<HttpSession>) -> Result<(), Full> {
+    /// Takes a place for a session, if there is one left.
+    pub(super) fn place(self: &Arc<Self>, principal: &Principal) -> Result<Place, Full> {
         let policy = &self.serving.policy;
-        let limit = match session.principal.is_anonymous() {
-            true => policy.anonymous_sessions,
-            false => policy.sessions_per_principal,
-        };
+        let stranger = principal.is_anonymous();
+        let limit = if stranger { policy.anonymous_sessions } else { policy.sessions_per_principal };
         let mut owners = self.owners.lock().unwrap_or_else(PoisonError::into_inner);
         if self.sessions.load(Ordering::Relaxed) >= policy.sessions {
             return Err(Full::Everybody);
         }
-        let owned = owners.entry(session.principal.clone()).or_default();
-        if *owned >= limit {
-            return Err(if session.principal.is_anonymous() { Full::Everybody } else { Full::Principal });
+        let owned = owners.get(principal).copied().unwrap_or_default();
+        if owned >= limit {
+            return Err(if stranger { Full::Everybody } else { Full::Principal });
         }
-        *owned += 1;
+        owners.insert(principal.clone(), owned + 1);
         self.sessions.fetch_add(1, Ordering::Relaxed);
-        drop(owners);
+        Ok(Place { table: Arc::downgrade(self), principal: principal.clone() })
+    }
+
+    /// Enters a session.
+    pub(super) fn enter(self: &Arc<Self>, session: &Arc<HttpSession>) {
         self.shard(&session.id).insert(Arc::clone(&session.id), Arc::clone(session));
         self.start_sweeping();
-        Ok(())
     }
 
     /// Ends a session. Says whether there was one.
     pub(super) fn remove(&self, id: &str, reason: &str) -> bool {
         let removed = self.shard(id).remove(id);
         let Some(session) = removed else { return false };
-        self.sessions.fetch_sub(1, Ordering::Relaxed);
-        let mut owners = self.owners.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(owned) = owners.get_mut(&session.principal) {
-            *owned -= 1;
-            if *owned == 0 {
-                owners.remove(&session.principal);
-            }
-        }
-        drop(owners);
         session.end(reason);
         self.events.forget(id);
         tracing::debug!(reason, "a session is over");
@@ -189,6 +184,38 @@ async fn sweep(table: Weak<Table>, every: Duration) {
             // One may have been entered before that was written.
             if table.sessions() == 0 || table.sweeping.swap(true, Ordering::AcqRel) {
                 return;
+            }
+        }
+    }
+}
+
+/// The place of a session, given back when this is dropped.
+#[derive(Debug)]
+pub(super) struct Place {
+    table: Weak<Table>,
+    principal: Principal,
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let Some(table) = self.table.upgrade() else { return };
+        let mut owners = table.owners.lock().unwrap_or_else(PoisonError::into_inner);
+        table.sessions.fetch_sub(1, Ordering::Relaxed);
+        if let Some(owned) = owners.get_mut(&self.principal) {
+            *owned -= 1;
+            if *owned == 0 {
+                owners.remove(&self.principal);
+            }
+        }
+    }
+}
+
+impl Full {
+    pub(super) fn refusal(self) -> Response<Body> {
+        match self {
+            Self::Everybody => reply::busy(StatusCode::SERVICE_UNAVAILABLE, "too many sessions are open"),
+            Self::Principal => {
+                reply::busy(StatusCode::TOO_MANY_REQUESTS, "you have too many sessions; end one")
             }
         }
     }
