@@ -302,3 +302,69 @@ async fn events_are_kept_where_the_author_wants_them() {
     expected.push(format!("{session} is over"));
     assert_eq!(*seen.lock().expect("no panic"), expected);
 }
+
+/// Reports a hundred times, and lets others work in between.
+fn chatty() -> contexture::server::ToolEntry {
+    contexture::tool("chatty").handler(|context: contexture::Context| async move {
+        for step in 1..=100 {
+            context.progress(f64::from(step), None);
+            tokio::task::yield_now().await;
+        }
+        "done"
+    })
+}
+
+// covers: HTTP-SSE-RESUMABLE, HTTP-RESUME-REPLAY
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn wherever_it_is_cut_nothing_is_lost_or_said_twice() {
+    let (server, _calls) = server();
+    let site = Site::of(server.tool(chatty())).await;
+    for revision in LEGACY {
+        let peer = Peer::of(&site, revision).await;
+        for every in [1, 2, 3, 7, 50] {
+            let mut reply = peer.begin("chatty", &format!("{every}")).await;
+            let (mut last, mut said) = (None, Vec::new());
+            while said.len() < 101 {
+                for _ in 0..every {
+                    let Some((id, message)) = reply.named().await else { break };
+                    last = id;
+                    said.push(message);
+                }
+                if said.len() < 101 {
+                    reply = peer.resume(last.as_deref().expect("an id")).await;
+                    assert_eq!(reply.status, 200, "{revision}, {every}, after {}", said.len());
+                }
+            }
+            let steps: Vec<_> = said[..100].iter().map(|one| one["params"]["progress"].as_f64()).collect();
+            assert!(steps.iter().copied().eq((1..=100).map(|step| Some(f64::from(step)))), "{steps:?}");
+            assert_eq!(text_of(&said[100]), "done", "{revision}, {every}");
+        }
+    }
+}
+
+// covers: HTTP-SSE-RESUMABLE, HTTP-RESUME-REPLAY
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn listening_can_be_cut_at_any_time() {
+    let (server, _calls) = watched();
+    let site = Site::of(server).await;
+    for revision in LEGACY {
+        let peer = Peer::of(&site, revision).await;
+        subscribe(&peer).await;
+        let mut general = peer.listen().await;
+        site.registry.resource_updated("test://0");
+        let (mut last, _) = heard(&mut general).await;
+        for round in 0..40 {
+            let uri = format!("test://{}", round % 8);
+            // Told before the cut, or after it, or in the middle of it.
+            let (registry, told) = (site.registry.clone(), uri.clone());
+            let telling = tokio::task::spawn_blocking(move || registry.resource_updated(&told));
+            drop(general);
+            general = peer.resume(&last).await;
+            assert_eq!(general.status, 200);
+            let (id, heard) = heard(&mut general).await;
+            assert_eq!(heard, uri, "{revision}, round {round}");
+            telling.await.expect("it is told");
+            last = id;
+        }
+    }
+}
