@@ -128,7 +128,6 @@ async fn closing_the_stream_ends_the_session() {
 async fn a_server_that_stops_closes_the_stream() {
     let (server, mut calls) = server();
     let site = Site::of(server).await;
-    let address = site.address;
     let old = Old::opened(&site, LEGACY[0]).await;
     let call = waiting(&old, &mut calls).await;
     let Old { mut stream, .. } = old;
@@ -137,7 +136,6 @@ async fn a_server_that_stops_closes_the_stream() {
     assert_eq!(text_of(&stream.next().await), "waited");
     assert_eq!(stream.event().await, None);
     stopped.await.expect("no panic").expect("it ends well");
-    assert!(tokio::net::TcpStream::connect(address).await.is_err());
 }
 
 #[tokio::test]
