@@ -17,6 +17,8 @@ mod bounds;
 mod changes;
 #[path = "http_server/endpoint.rs"]
 mod endpoint;
+#[path = "http_server/faults.rs"]
+mod faults;
 #[path = "http_server/features.rs"]
 mod features;
 #[path = "http_server/guard.rs"]

@@ -78,8 +78,19 @@ impl Ask {
         self
     }
 
+    /// What is said is too much to be judged.
+    pub(crate) fn unjudged(mut self) -> Self {
+        self.judged = None;
+        self
+    }
+
     /// Sends it and waits for the head of the response.
     pub(crate) async fn send(self) -> Reply {
+        self.send_before(&[]).await
+    }
+
+    /// Sends it, and these bytes right after it.
+    pub(crate) async fn send_before(self, more: &[u8]) -> Reply {
         if let Ok(message) = serde_json::from_slice::<Value>(&self.body) {
             note(self.judged.as_ref(), From::Client, &message);
         }
@@ -94,8 +105,8 @@ impl Ask {
         let mut stream = TcpStream::connect(self.address).await.expect("the server listens");
         stream.set_nodelay(true).expect("a live socket");
         // A server may refuse before it has read everything, and close: what it said counts.
-        stream.write_all(head.as_bytes()).await.ok();
-        stream.write_all(&self.body).await.ok();
+        let all = [head.as_bytes(), &self.body, more].concat();
+        stream.write_all(&all).await.ok();
         let reply = tokio::time::timeout(FOR_EVER, Reply::read(stream, self.judged)).await;
         reply.expect("the server says something")
     }
