@@ -53,6 +53,7 @@ fn done(run: u64) -> String {
 /// only when the client is back, in the other at once, so that everything is said to nobody.
 async fn work(ctx: Context, run: Arc<Run>) -> String {
     run.note(|stage| stage.begun += 1);
+    let _ending = Ending(Arc::clone(&run));
     for number in 1..=STEPS {
         ctx.progress_message(number as f64, Some(STEPS as f64), step(run.number, number));
         ctx.log(LoggingLevel::Error, note(run.number, number));
@@ -63,6 +64,15 @@ async fn work(ctx: Context, run: Arc<Run>) -> String {
     }
     run.note(|stage| stage.finished += 1);
     done(run.number)
+}
+
+/// Notes that the tool is over, whether it came to its end or was dropped on the way.
+struct Ending(Arc<Run>);
+
+impl Drop for Ending {
+    fn drop(&mut self) {
+        self.0.note(|stage| stage.ended += 1);
+    }
 }
 
 /// A server at work, and its address.
@@ -116,7 +126,7 @@ impl Lane {
         let outcome = call.await.map(|reply| reply.text());
         run.note(|stage| stage.is_given_up = outcome.is_err());
         // Nobody may be there to hear it, and still it is done.
-        run.until(|stage| stage.finished > 0).await;
+        run.until(|stage| stage.ended > 0).await;
         outcome
     }
 
@@ -140,7 +150,8 @@ fn is_everything(run: u64, heard: &[String]) -> bool {
 /// Whether the client could have known where to go on, judged by what the proxy let through.
 fn check(run: &Run, outcome: Result<String, Error>, heard: &[String]) -> bool {
     let (at, stage) = (run.cut_at, run.stage());
-    assert_eq!((stage.begun, stage.posted), (1, 1), "cut at {at}: sent and done once");
+    assert_eq!((stage.posted, stage.begun), (1, 1), "cut at {at}: sent once and begun once");
+    assert_eq!(stage.finished, 1, "cut at {at}: who loses the connection has cancelled nothing");
     let events = proxy::events(&stage.passed);
     if events == 0 {
         assert!(matches!(outcome, Err(Error::Interrupted(_))), "cut at {at}: {outcome:?}");

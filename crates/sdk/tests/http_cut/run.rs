@@ -18,9 +18,10 @@ pub(crate) struct Run {
 /// How far it is.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Stage {
-    /// How often the tool was begun, and how often it came to its end.
+    /// How often the tool was begun, how often it came to its end, and how often it was over, with or without.
     pub(crate) begun: usize,
     pub(crate) finished: usize,
+    pub(crate) ended: usize,
     /// How often the request was sent.
     pub(crate) posted: usize,
     /// The last step that has come as far as the proxy.
