@@ -32,12 +32,14 @@ async fn what_needs_no_answer_is_acknowledged_without_a_body() {
     let site = Site::of(server).await;
     for revision in EVERY {
         let peer = Peer::of(&site, revision).await;
-        let messages = [
+        let mut messages = vec![
             notification("notifications/initialized"),
             notification("notifications/nobody-knows-this"),
             json!({ "jsonrpc": "2.0", "id": 77, "result": {} }),
             json!({ "jsonrpc": "2.0", "id": 78, "error": { "code": -1, "message": "no" } }),
         ];
+        // The newest revision asks nothing that could be answered.
+        messages.truncate(if revision == MODERN { 2 } else { 4 });
         for message in messages {
             let mut reply = peer.post(&message).send().await;
             assert_eq!(reply.status, 202, "{revision} {message}");

@@ -156,7 +156,7 @@ async fn batches_are_served_without_sessions_too() {
 
 #[tokio::test]
 async fn the_second_address_is_right_below_a_prefix() {
-    let http = server().0.into_http().expect("a server");
+    let http = server().0.into_http().expect("a server").below("/api");
     let router = Router::<()>::new().nest_service("/api", http);
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let address = listener.local_addr().expect("an address");

@@ -101,11 +101,16 @@ impl Answering {
     /// Lets the work go on; what it ends with goes out over the wire. Says whether it has ended.
     pub(super) fn poll_to_wire(&mut self, cx: &mut TaskContext<'_>) -> Poll<()> {
         if self.work.is_some() {
-            if let Finished::Line(_, line) = ready!(self.poll_work(cx)) {
+            let line = match ready!(self.poll_work(cx)) {
+                Finished::Line(_, line) => Some(line),
+                _ => None,
+            };
+            let answered = line.is_some();
+            if let Some(line) = line {
                 self.say(line);
             }
             if let Some(stream) = &self.stream {
-                stream.finish();
+                stream.finish(answered);
             }
         }
         Poll::Ready(())

@@ -106,9 +106,14 @@ impl MemoryEvents {
         let now = kept.at;
         let mut state = self.lock();
         let State { sessions, bytes } = &mut *state;
-        if size > self.limits.bytes || *bytes + size > self.limits.all_bytes {
+        if size > self.limits.bytes.min(self.limits.all_bytes) {
             // Whoever is cut off now is told that it is gone.
             return;
+        }
+        while *bytes + size > self.limits.all_bytes {
+            // Whoever keeps the most gives way, so that nobody can take this from everybody else.
+            let Some(largest) = sessions.values_mut().max_by_key(|log| log.bytes) else { break };
+            *bytes -= largest.drop_oldest();
         }
         let log = sessions.entry(Arc::clone(&stream.session)).or_default();
         while log.events.front().is_some_and(|oldest| {

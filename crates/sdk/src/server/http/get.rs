@@ -103,6 +103,7 @@ async fn resume(
     };
     // From here on whoever read it before gets nothing more, so what is kept is all that there is.
     let reader = stream.attach();
+    stream.release();
     let replay = match missed(table, &stream, after).await {
         Ok(replay) => replay,
         Err(refused) => {
@@ -133,8 +134,8 @@ async fn missed(table: &Table, stream: &Stream, after: u64) -> Result<Replay, Re
     }
     let unread = |_| Box::new(reply::busy(StatusCode::SERVICE_UNAVAILABLE, "the events cannot be read now"));
     let replay = table.events.replay(&stream.id, after).await.map_err(unread)?;
-    if replay.is_empty() && stream.is_over() {
-        return refused("nothing follows this event");
+    if replay.is_empty() && stream.is_abandoned() {
+        return refused("nothing follows this event, and nothing will");
     }
     // More may have been sent meanwhile, but nothing may lack.
     let whole = (after + 1..=last).zip(&replay).filter(|(wanted, (number, _))| wanted == number).count();

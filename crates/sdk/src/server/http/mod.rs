@@ -53,6 +53,8 @@ pub struct HttpServer {
 #[derive(Clone)]
 struct Setup {
     path: String,
+    /// What a router cuts off before we see a path.
+    below: String,
     /// Where streams of HTTP+SSE are opened, and where their messages are posted.
     pair: Option<(String, String)>,
     guard: Guard,
@@ -69,6 +71,7 @@ impl HttpServer {
         let has_pair = serving.has_legacy();
         let setup = Setup {
             path: "/mcp".into(),
+            below: String::new(),
             pair: has_pair.then(|| ("/sse".into(), "/messages".into())),
             guard: Guard::default(),
             authorizer: None,
@@ -84,11 +87,16 @@ impl HttpServer {
         self
     }
 
-    /// The path of the MCP endpoint; `/mcp` if nothing is said. Under a router that cuts prefixes off, what is
-    /// left of it.
+    /// The path of the MCP endpoint; `/mcp` if nothing is said.
     #[must_use]
     pub fn at(self, path: impl Into<String>) -> Self {
         self.change(|setup| setup.path = path.into())
+    }
+
+    /// Says what a router that this is nested in cuts off of every path, such as `/api`.
+    #[must_use]
+    pub fn below(self, prefix: impl Into<String>) -> Self {
+        self.change(|setup| setup.below = prefix.into())
     }
 
     /// The two paths of HTTP+SSE, for clients of 2024-11-05; `/sse` and `/messages` if nothing is said.
@@ -179,8 +187,8 @@ impl HttpServer {
         self.table.sessions()
     }
 
-    fn path(&self) -> &str {
-        &self.setup.path
+    fn path(&self) -> String {
+        format!("{}{}", self.setup.below, self.setup.path)
     }
 
     fn policy(&self) -> &Policy {

@@ -208,7 +208,7 @@ fn events(mut answering: Answering) -> Response<Body> {
     {
         session.keep_stream(&stream, &answering.table.serving.policy);
         if answering.work.is_none() {
-            stream.finish();
+            stream.finish(true);
         }
         answering.stream = Some(stream);
     }

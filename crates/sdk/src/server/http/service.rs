@@ -201,13 +201,10 @@ impl HttpServer {
             && self.setup.sessions.is_none()
     }
 
-    /// Where messages are posted, as seen from the stream: right below whatever prefix a router cut off.
+    /// Where messages are posted, as clients see it. Always from the root: not all of them resolve anything else.
     fn messages_path(&self) -> String {
-        let Some((stream, messages)) = &self.setup.pair else { return String::new() };
-        match (stream.rsplit_once('/'), messages.rsplit_once('/')) {
-            (Some((folder, _)), Some((other, name))) if folder == other => name.to_owned(),
-            _ => messages.clone(),
-        }
+        let messages = self.setup.pair.as_ref().map_or("", |(_, messages)| messages);
+        format!("{}{messages}", self.setup.below)
     }
 
     /// Refuses methods that a path does not have.

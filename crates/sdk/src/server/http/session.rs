@@ -135,7 +135,8 @@ impl HttpSession {
         self.general.close();
         for stream in streams {
             stream.attach();
-            stream.finish();
+            stream.forget();
+            stream.finish(false);
         }
         for waker in readers.into_iter().filter_map(|(_, waker)| waker) {
             waker.wake();
@@ -158,9 +159,13 @@ impl HttpSession {
             let done = inner.streams.iter().position(|stream| stream.is_finished());
             let call = || inner.streams.iter().position(|stream| !Arc::ptr_eq(&stream.wire, &self.general));
             let least = done.or_else(call).unwrap_or(0);
-            inner.streams.remove(least);
+            inner.streams.remove(least).forget();
         }
-        inner.streams.push(Arc::clone(stream));
+        if inner.ended {
+            stream.forget();
+        } else {
+            inner.streams.push(Arc::clone(stream));
+        }
     }
 
     pub(super) fn stream(&self, id: &str) -> Option<Arc<Stream>> {

@@ -3,22 +3,27 @@
 //! Messages wait in the stream's wire until somebody reads them; each is taken once, given a number, kept for
 //! whoever is cut off, and sent. A reader that comes back takes the place of the one before it.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::time::Duration;
 
 use bytes::Bytes;
 use contexture_core::http::sse;
 
+use super::answering::Answering;
 use super::events::{EventStore, StreamId};
 use crate::server::wire::Wire;
 
 /// A stream that can be taken up again.
-#[derive(Debug)]
 pub(super) struct Stream {
     pub(super) id: StreamId,
     pub(super) wire: Arc<Wire>,
     state: Mutex<State>,
+    /// The response that lets the work go on, for as long as its first reader is there.
+    driver: OnceLock<Weak<Driver>>,
 }
+
+/// An answer in the making, which whoever reads it lets go on.
+pub(super) type Driver = Mutex<Option<Answering>>;
 
 #[derive(Debug, Default)]
 struct State {
@@ -27,6 +32,10 @@ struct State {
     /// Which reader has it: only the newest.
     reader: u64,
     finished: bool,
+    /// Whether its request was answered, as opposed to taken back.
+    answered: bool,
+    /// Nobody can take it up again, so nothing of it has to be kept.
+    forgotten: bool,
 }
 
 /// What a reader gets.
@@ -48,6 +57,7 @@ impl Stream {
             id: StreamId { session: Arc::clone(session), stream: stream.into() },
             wire: Arc::clone(wire),
             state: Mutex::default(),
+            driver: OnceLock::new(),
         })
     }
 
@@ -65,10 +75,32 @@ impl Stream {
         reader
     }
 
-    /// Everything has been said.
-    pub(super) fn finish(&self) {
-        self.lock().finished = true;
+    /// Says who lets the work go on.
+    pub(super) fn driven_by(&self, driver: &Arc<Driver>) {
+        self.driver.get_or_init(|| Arc::downgrade(driver));
+    }
+
+    /// The connection of whoever let the work go on may be dead without anybody having noticed: from here on
+    /// the work goes on alone.
+    pub(super) fn release(&self) {
+        let driver = self.driver.get().and_then(Weak::upgrade);
+        let answering =
+            driver.and_then(|driver| driver.lock().unwrap_or_else(PoisonError::into_inner).take());
+        drop(answering);
+    }
+
+    /// Everything has been said, or nothing more will be.
+    pub(super) fn finish(&self, answered: bool) {
+        let mut state = self.lock();
+        state.finished = true;
+        state.answered = answered;
+        drop(state);
         self.wire.wake();
+    }
+
+    /// Nobody will be able to take it up again.
+    pub(super) fn forget(&self) {
+        self.lock().forgotten = true;
     }
 
     /// Whether everything has been said.
@@ -76,9 +108,10 @@ impl Stream {
         self.lock().finished
     }
 
-    /// Whether everything has been said and sent.
-    pub(super) fn is_over(&self) -> bool {
-        self.lock().finished && !self.wire.has_output()
+    /// Whether it ended without an answer, and nothing is left to be sent.
+    pub(super) fn is_abandoned(&self) -> bool {
+        let state = self.lock();
+        state.finished && !state.answered && !self.wire.has_output()
     }
 
     /// The number of the last event that was sent.
@@ -109,7 +142,9 @@ impl Stream {
         }
         for line in lines.split(|&byte| byte == b'\n').filter(|line| !line.is_empty()) {
             state.last += 1;
-            store.append(&self.id, state.last, Bytes::copy_from_slice(line));
+            if !state.forgotten {
+                store.append(&self.id, state.last, Bytes::copy_from_slice(line));
+            }
             sse::write_event(Some(&self.event_id(state.last)), line, out);
         }
         Taken::Events

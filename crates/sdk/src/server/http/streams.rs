@@ -4,7 +4,7 @@
 //! is there. Nothing of one stream is ever shown on another.
 
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context as TaskContext, Poll};
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ use tokio::time::{Instant, Sleep};
 use super::answering::Answering;
 use super::body::Events;
 use super::session::{Busy, HttpSession};
-use super::stream::{Stream, Taken};
+use super::stream::{Driver, Stream, Taken};
 use super::table::{Permit, Table};
 use crate::server::Principal;
 use crate::server::bus::Membership;
@@ -63,7 +63,9 @@ fn drain(wire: &Wire, out: &mut Vec<u8>) {
 
 /// The events of one exchange, and its answer at the end.
 pub(super) struct AnswerEvents {
-    answering: Answering,
+    /// Empty once another reader has come: then the work goes on without us.
+    driver: Arc<Driver>,
+    wire: Arc<Wire>,
     reader: u64,
     /// Still to be said: where the stream is.
     primes: bool,
@@ -77,40 +79,49 @@ impl AnswerEvents {
         let reader = answering.stream.as_ref().map_or(0, |stream| stream.attach());
         let session = answering.session.as_ref();
         let primes = session.is_some_and(|session| session.lock().session.rules().has_polling);
-        Self { answering, reader, primes, ended: false, comments: Comments::new(every) }
-    }
-
-    /// Takes what there is to say. Says whether more will come.
-    fn take(&mut self, out: &mut Vec<u8>) -> bool {
-        let Answering { stream, wire, table, work, .. } = &self.answering;
-        let Some(stream) = stream else {
-            drain(wire, out);
-            return work.is_some();
-        };
-        let hang_up = wire.take_hang_up().filter(|_| work.is_some());
-        if std::mem::take(&mut self.primes) {
-            stream.prime(hang_up, out);
-        } else if let Some(come_back) = hang_up {
-            stream.prime(Some(come_back), out);
+        let (wire, stream) = (Arc::clone(&answering.wire), answering.stream.clone());
+        let driver = Arc::new(Mutex::new(Some(answering)));
+        if let Some(stream) = stream {
+            stream.driven_by(&driver);
         }
-        let taken = stream.take(self.reader, &*table.events, out);
-        hang_up.is_none() && taken != Taken::Superseded && work.is_some()
+        Self { driver, wire, reader, primes, ended: false, comments: Comments::new(every) }
     }
+}
+
+/// Takes what there is to say. Says whether more will come.
+fn take(answering: &Answering, reader: u64, primes: &mut bool, out: &mut Vec<u8>) -> bool {
+    let Answering { stream, wire, table, work, .. } = answering;
+    let Some(stream) = stream else {
+        drain(wire, out);
+        return work.is_some();
+    };
+    let hang_up = wire.take_hang_up().filter(|_| work.is_some());
+    if std::mem::take(primes) || hang_up.is_some() {
+        stream.prime(hang_up, out);
+    }
+    let taken = stream.take(reader, &*table.events, out);
+    hang_up.is_none() && taken != Taken::Superseded && work.is_some()
 }
 
 impl Events for AnswerEvents {
     fn poll_events(mut self: Pin<&mut Self>, cx: &mut TaskContext<'_>) -> Poll<Option<Bytes>> {
-        if self.ended {
+        let this = &mut *self;
+        if this.ended {
             return Poll::Ready(None);
         }
-        self.answering.wire.register(cx.waker());
-        let _ = self.answering.poll_to_wire(cx);
+        this.wire.register(cx.waker());
         let mut out = Vec::new();
-        if !self.take(&mut out) {
-            self.ended = true;
+        let mut driver = this.driver.lock().unwrap_or_else(PoisonError::into_inner);
+        let goes_on = driver.as_mut().is_some_and(|answering| {
+            let _ = answering.poll_to_wire(cx);
+            take(answering, this.reader, &mut this.primes, &mut out)
+        });
+        drop(driver);
+        if !goes_on {
+            this.ended = true;
             return Poll::Ready((!out.is_empty()).then(|| out.into()));
         }
-        self.comments.poll(&mut out, cx);
+        this.comments.poll(&mut out, cx);
         piece(out)
     }
 }
