@@ -1,6 +1,7 @@
 //! From a target on the command line to a connected client.
 //!
-//! A server is a command that is started, or the built-in demo, served in this very process.
+//! A server is a command that is started, one that is reached by its URL, or the built-in demo, served in
+//! this very process.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -63,6 +64,11 @@ async fn open(target: &Target) -> Result<Client, Failure> {
     let line_bytes = policy.line_bytes;
     let builder = prepare(target, policy)?;
     let client = match target.command.split_first() {
+        _ if target.url().is_some() => {
+            let builder =
+                target.headers.iter().fold(builder, |builder, (name, value)| builder.header(name, value));
+            builder.connect(target.url().unwrap_or_default()).await
+        }
         Some((program, arguments)) => {
             let command = ChildCommand::new(program).args(arguments);
             builder.spawn(environment(command, target)).await

@@ -1,7 +1,6 @@
 //! How this program ends: the one table of codes that scripts can rely on, and the words that go with them.
 //!
-//! The codes are those of the MCP Inspector. Its 3 is for authorization, which targets over pipes do not
-//! have; 2 is left to shells. What a server sends along with an error is shown, never interpreted.
+//! The codes are those of the MCP Inspector; 2 is left to shells. What a server sends along with an error is shown, never interpreted.
 
 use std::process::ExitCode;
 
@@ -19,6 +18,7 @@ pub(crate) const HELP: &str = "\
 Exit codes:
     0  it was done
     1  usage: the command line, its arguments, or a name that the server does not know
+    3  the server wants to know who asks, or does not let them in
     4  unreachable: the server did not start, did not answer, or does not speak MCP
     5  the tool or the server failed
   130  interrupted";
@@ -37,6 +37,7 @@ pub(crate) struct Failure {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Usage,
+    Unauthorized,
     Unreachable,
     Tool,
     Interrupted,
@@ -47,6 +48,7 @@ impl Kind {
     fn table(self) -> (u8, &'static str) {
         match self {
             Self::Usage => (1, "usage"),
+            Self::Unauthorized => (3, "auth_required"),
             Self::Unreachable => (4, "unreachable"),
             Self::Tool => (5, "tool_error"),
             // As shells have it: 128 and the number of SIGINT.
@@ -74,7 +76,11 @@ impl Failure {
 
     /// A connection that did not come about.
     pub(crate) fn connecting(error: &Error) -> Self {
-        let kind = if matches!(error, Error::Misuse(_)) { Kind::Usage } else { Kind::Unreachable };
+        let kind = match error {
+            Error::Misuse(_) => Kind::Usage,
+            error if is_authorization(error) => Kind::Unauthorized,
+            _ => Kind::Unreachable,
+        };
         match trace::noise() {
             Some(noise) => Self::new(kind, format!("this does not look like an MCP server: {noise}"))
                 .hint(Some(describe(error))),
@@ -122,6 +128,10 @@ impl Failure {
     }
 }
 
+fn is_authorization(error: &Error) -> bool {
+    matches!(error, Error::Http(refusal) if matches!(refusal.status, 401 | 403))
+}
+
 /// A person wants to read the reason, not a page.
 const DATA: usize = 2000;
 
@@ -148,6 +158,7 @@ impl From<Error> for Failure {
             Error::Misuse(_) | Error::Invalid(_) | Error::PeerIncompatible(_) | Error::NotFound => {
                 Kind::Usage
             }
+            error if is_authorization(error) => Kind::Unauthorized,
             Error::Declined | Error::Dismissed | Error::Cancelled | Error::Unsupported(_) => Kind::Tool,
             _ => Kind::Unreachable,
         };
@@ -171,7 +182,7 @@ mod tests {
 
     #[test]
     fn help_knows_every_code() {
-        for kind in [Kind::Usage, Kind::Unreachable, Kind::Tool, Kind::Interrupted] {
+        for kind in [Kind::Usage, Kind::Unauthorized, Kind::Unreachable, Kind::Tool, Kind::Interrupted] {
             let (code, _) = kind.table();
             assert!(HELP.lines().any(|line| line.trim().starts_with(&code.to_string())), "{code}");
         }

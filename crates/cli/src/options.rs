@@ -22,8 +22,7 @@ pub(crate) struct Command {
     pub(crate) verb: Option<Verb>,
 }
 
-const TARGETS: &str =
-    "Servers are started with `-- COMMAND ARGS…`; without one, verbs talk to the built-in demo.";
+const TARGETS: &str = "The server comes after `--`: a command that starts it, or its URL; without one, verbs talk to the built-in demo.";
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {
@@ -129,8 +128,11 @@ pub(crate) struct Target {
     /// A variable for the server's environment: with its value, or from ours; can be repeated.
     #[arg(long, value_name = "NAME[=VALUE]")]
     pub(crate) env: Vec<String>,
-    /// The server's command and its arguments.
-    #[arg(last = true, value_name = "COMMAND")]
+    /// A header for every request to the server's URL, such as `Authorization: Bearer …`; can be repeated.
+    #[arg(long = "header", short = 'H', value_name = "NAME: VALUE", value_parser = header)]
+    pub(crate) headers: Vec<(String, String)>,
+    /// The server's command and its arguments, or its URL.
+    #[arg(last = true, value_name = "COMMAND|URL")]
     pub(crate) command: Vec<OsString>,
 }
 
@@ -142,7 +144,23 @@ impl Target {
             Some(program) => program.is_empty(),
             None => std::env::args_os().any(|argument| argument == "--"),
         };
-        if missing { Err(Failure::usage("there is no command after `--`")) } else { Ok(()) }
+        if missing {
+            return Err(Failure::usage("there is no command after `--`"));
+        }
+        if self.url().is_some() && !self.env.is_empty() {
+            return Err(Failure::usage("`--env` is for servers that are started, not for URLs"));
+        }
+        if self.url().is_none() && !self.headers.is_empty() {
+            return Err(Failure::usage("`--header` is for URLs, not for servers that are started"));
+        }
+        Ok(())
+    }
+
+    /// The server's URL, if it is one.
+    pub(crate) fn url(&self) -> Option<&str> {
+        let [only] = self.command.as_slice() else { return None };
+        let text = only.to_str()?;
+        ["http://", "https://"].iter().any(|scheme| text.starts_with(scheme)).then_some(text)
     }
 
     /// The revisions to try.
@@ -179,6 +197,11 @@ pub(crate) enum Wanted {
 
 fn revision(date: &str) -> Result<Revision, String> {
     Revision::parse(date).ok_or_else(|| format!("one of {}", Revision::ALL.map(Revision::as_str).join(", ")))
+}
+
+fn header(line: &str) -> Result<(String, String), String> {
+    let (name, value) = line.split_once(':').ok_or("a name, a colon and a value")?;
+    Ok((name.trim().to_owned(), value.trim().to_owned()))
 }
 
 fn level(name: &str) -> Result<LoggingLevel, String> {

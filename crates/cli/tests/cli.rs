@@ -12,6 +12,8 @@ mod strangers;
 mod tap;
 #[path = "cli/tape.rs"]
 mod tape;
+#[path = "cli/urls.rs"]
+mod urls;
 #[path = "cli/verbs.rs"]
 mod verbs;
 

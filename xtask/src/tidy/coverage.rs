@@ -10,10 +10,12 @@ use crate::workspace::TextFile;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Areas that exist: their MUSTs are covered, or deferred by name.
-const GATED: [&str; 16] = [
+const GATED: [&str; 18] = [
     "base",
     "lifecycle",
     "stdio",
+    "streamable-http",
+    "http-sse-2024-11-05",
     "tools",
     "resources",
     "prompts",
