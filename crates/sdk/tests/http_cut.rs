@@ -22,6 +22,7 @@ use proxy::Proxy;
 use run::{Board, Run};
 use rustix::process::{Resource, getrlimit, setrlimit};
 use serde_json::json;
+use tokio::time::timeout;
 
 /// What the tool says before it is done.
 const STEPS: usize = 5;
@@ -29,8 +30,8 @@ const STEPS: usize = 5;
 const LANES: usize = 64;
 /// Answers differ in length by the digits of their ids.
 const SPARE: usize = 8;
-/// Turns a hang into a failure; nothing is measured by it.
-const DEADLINE: Duration = Duration::from_secs(150);
+/// Turns a call that hangs into a failure; nothing is measured by it.
+const DEADLINE: Duration = Duration::from_secs(60);
 
 #[derive(serde::Deserialize, schemars::JsonSchema)]
 struct Work {
@@ -108,15 +109,19 @@ impl Lane {
         let client = Client::builder()
             .revisions(&[revision])
             .on_log(move |_, message| push(&logged, message.data.as_str().unwrap_or_default()))
-            .connect(format!("http://{}/mcp", proxy.address))
-            .await
-            .expect("connected");
+            .connect(format!("http://{}/mcp", proxy.address));
+        let client = timeout(DEADLINE, client).await.expect("connecting does not hang").expect("connected");
         assert_eq!(client.revision(), revision);
         Self { client, proxy, heard }
     }
 
-    /// One call that is cut off there.
+    /// One call that is cut off, to the end of both the call and the tool.
     async fn run(&self, run: &Arc<Run>) -> Result<String, Error> {
+        let outcome = timeout(DEADLINE, self.call(run)).await;
+        outcome.unwrap_or_else(|_| panic!("a run hangs; cut at {}: {:?}", run.cut_at, run.stage()))
+    }
+
+    async fn call(&self, run: &Arc<Run>) -> Result<String, Error> {
         self.proxy.expect(run);
         let heard = Arc::clone(&self.heard);
         let call = self
@@ -128,6 +133,10 @@ impl Lane {
         // Nobody may be there to hear it, and still it is done.
         run.until(|stage| stage.ended > 0).await;
         outcome
+    }
+
+    async fn close(&self) {
+        timeout(DEADLINE, self.client.close()).await.expect("closing does not hang");
     }
 
     /// What was heard since the last time.
@@ -170,7 +179,7 @@ async fn measure(revision: Revision, server: &str, board: &Board) -> usize {
     let run = board.begin(usize::MAX);
     let outcome = lane.run(&run).await;
     check(&run, outcome, &lane.take_heard());
-    lane.client.close().await;
+    lane.close().await;
     run.stage().passed.len()
 }
 
@@ -185,7 +194,7 @@ async fn every_offset(revision: Revision, server: &str, board: &Board) -> usize 
             let outcome = lane.run(&run).await;
             resumed += usize::from(check(&run, outcome, &lane.take_heard()));
         }
-        lane.client.close().await;
+        lane.close().await;
         // What is replayed on the wrong stream would come too late to be seen by its own run.
         assert_eq!(lane.take_heard(), Vec::<String>::new());
         resumed
@@ -216,8 +225,7 @@ async fn cut_off_at_every_byte() {
     let board = Arc::new(Board::default());
     let server = serve(&board).await;
     // All legacy revisions but the first, which has no streams to take up again.
-    let story =
-        join_all(Revision::LEGACY[1..].iter().map(|revision| every_offset(*revision, &server, &board)));
-    let resumed = tokio::time::timeout(DEADLINE, story).await.expect("nothing hangs");
+    let revisions = Revision::LEGACY[1..].iter();
+    let resumed = join_all(revisions.map(|revision| every_offset(*revision, &server, &board))).await;
     assert!(resumed.iter().all(|resumed| *resumed > 0), "streams were taken up again: {resumed:?}");
 }

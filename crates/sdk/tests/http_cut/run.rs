@@ -1,6 +1,7 @@
 //! One call that is cut off, as the tool, the proxy and the test see it.
 
 use std::collections::HashMap;
+use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::watch;
@@ -16,7 +17,7 @@ pub(crate) struct Run {
 }
 
 /// How far it is.
-#[derive(Debug, Clone, Default)]
+#[derive(Clone, Default)]
 pub(crate) struct Stage {
     /// How often the tool was begun, how often it came to its end, and how often it was over, with or without.
     pub(crate) begun: usize,
@@ -33,6 +34,19 @@ pub(crate) struct Stage {
     pub(crate) resumed: usize,
     /// The client will not come back.
     pub(crate) is_given_up: bool,
+}
+
+impl fmt::Debug for Stage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { begun, finished, ended, posted, arrived, passed, is_cut, resumed, is_given_up } = self;
+        write!(
+            f,
+            "posted {posted}, begun {begun}, finished {finished}, ended {ended}, arrived {arrived}, cut {is_cut}, \
+             resumed {resumed}, given up {is_given_up}, passed {} bytes: {}",
+            passed.len(),
+            String::from_utf8_lossy(passed)
+        )
+    }
 }
 
 impl Run {
