@@ -3,6 +3,7 @@
 //! The bus knows no sessions and no subscriptions; whoever joins it decides what of it concerns its peer.
 
 use std::collections::HashMap;
+use std::hash::Hash;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use super::Registry;
@@ -42,7 +43,16 @@ impl Membership {
 
 impl Drop for Membership {
     fn drop(&mut self) {
-        self.registry.bus().members().remove(&address(&self.wire));
+        let mut members = self.registry.bus().members();
+        members.remove(&address(&self.wire));
+        give_back(&mut members);
+    }
+}
+
+/// A crowd that has gone leaves no large empty tables behind.
+pub(super) fn give_back<K: Eq + Hash, V>(table: &mut HashMap<K, V>) {
+    if table.capacity() > 64 && table.len() < table.capacity() / 8 {
+        table.shrink_to(table.len() * 2);
     }
 }
 

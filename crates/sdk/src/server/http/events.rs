@@ -11,6 +11,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use tokio::time::Instant;
 
+use crate::server::bus::give_back;
 use crate::{Policy, Result};
 
 /// A stream of a session.
@@ -156,6 +157,7 @@ impl EventStore for MemoryEvents {
         let mut state = self.lock();
         if let Some(log) = state.sessions.remove(session) {
             state.bytes -= log.bytes;
+            give_back(&mut state.sessions);
         }
     }
 }

@@ -12,7 +12,7 @@ use super::events::Replay;
 use super::legacy::{check_version, no_session};
 use super::post::{Version, new_stream};
 use super::reply;
-use super::session::HttpSession;
+use super::session::{HttpSession, Turn};
 use super::stream::{Stream, parse_event_id};
 use super::streams::SessionEvents;
 use super::table::{Permit, Table};
@@ -106,10 +106,7 @@ async fn resume(
     stream.release();
     let replay = match missed(table, &stream, after).await {
         Ok(replay) => replay,
-        Err(refused) => {
-            turn.inspect(|turn| session.leave_readers(*turn));
-            return *refused;
-        }
+        Err(refused) => return *refused,
     };
     let mut first = Vec::new();
     if replay.is_empty() && session.lock().session.rules().has_polling {
@@ -143,7 +140,7 @@ async fn missed(table: &Table, stream: &Stream, after: u64) -> Result<Replay, Re
 }
 
 /// A stream that belongs to no call has to queue up with the others of its kind.
-fn turn(session: &HttpSession, stream: &Stream) -> Result<Option<u64>, ()> {
+fn turn(session: &Arc<HttpSession>, stream: &Stream) -> Result<Option<Turn>, ()> {
     if !Arc::ptr_eq(&stream.wire, &session.general) {
         return Ok(None);
     }

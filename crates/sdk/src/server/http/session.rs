@@ -173,7 +173,7 @@ impl HttpSession {
     }
 
     /// Queues up for what belongs to no call; none if too many do already.
-    pub(super) fn join_readers(&self, limit: usize) -> Option<u64> {
+    pub(super) fn join_readers(self: &Arc<Self>, limit: usize) -> Option<Turn> {
         let mut inner = self.lock();
         if inner.readers.len() >= limit || inner.ended {
             return None;
@@ -181,29 +181,7 @@ impl HttpSession {
         inner.next_reader += 1;
         let reader = inner.next_reader;
         inner.readers.push((reader, None));
-        Some(reader)
-    }
-
-    /// Whether it is this reader's turn; otherwise it is woken when it is.
-    pub(super) fn is_turn(&self, reader: u64, waker: &Waker) -> bool {
-        let mut inner = self.lock();
-        if inner.readers.first().is_some_and(|(first, _)| *first == reader) {
-            return true;
-        }
-        if let Some((_, waiting)) = inner.readers.iter_mut().find(|(other, _)| *other == reader) {
-            *waiting = Some(waker.clone());
-        }
-        false
-    }
-
-    pub(super) fn leave_readers(&self, reader: u64) {
-        let mut inner = self.lock();
-        inner.readers.retain(|(other, _)| *other != reader);
-        let next = inner.readers.first_mut().and_then(|(_, waker)| waker.take());
-        drop(inner);
-        if let Some(next) = next {
-            next.wake();
-        }
+        Some(Turn { session: Arc::clone(self), reader })
     }
 
     /// Runs a hook. While one is at work, the next of its kind waits; any number of them are one.
@@ -251,6 +229,38 @@ async fn hook_work(
             state.hook_state(occasion).compare_exchange(BUSY, IDLE, Ordering::AcqRel, Ordering::Acquire);
         if done.is_ok() {
             return;
+        }
+    }
+}
+
+/// A place in the queue of those who read what belongs to no call.
+pub(super) struct Turn {
+    session: Arc<HttpSession>,
+    reader: u64,
+}
+
+impl Turn {
+    /// Whether it has come; otherwise the reader is woken when it does.
+    pub(super) fn has_come(&self, waker: &Waker) -> bool {
+        let mut inner = self.session.lock();
+        if inner.readers.first().is_some_and(|(first, _)| *first == self.reader) {
+            return true;
+        }
+        if let Some((_, waiting)) = inner.readers.iter_mut().find(|(other, _)| *other == self.reader) {
+            *waiting = Some(waker.clone());
+        }
+        false
+    }
+}
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        let mut inner = self.session.lock();
+        inner.readers.retain(|(other, _)| *other != self.reader);
+        let next = inner.readers.first_mut().and_then(|(_, waker)| waker.take());
+        drop(inner);
+        if let Some(next) = next {
+            next.wake();
         }
     }
 }

@@ -15,7 +15,7 @@ use tokio::time::{Instant, Sleep};
 
 use super::answering::Answering;
 use super::body::Events;
-use super::session::{Busy, HttpSession};
+use super::session::{Busy, HttpSession, Turn};
 use super::stream::{Driver, Stream, Taken};
 use super::table::{Permit, Table};
 use crate::server::Principal;
@@ -208,7 +208,7 @@ pub(super) struct SessionEvents {
     stream: Arc<Stream>,
     reader: u64,
     /// The place in the queue for what belongs to no call; none where the stream is a call's own.
-    turn: Option<u64>,
+    turn: Option<Turn>,
     table: Arc<Table>,
     /// What is to be said first.
     first: Vec<u8>,
@@ -226,7 +226,7 @@ impl SessionEvents {
     pub(super) fn new(
         session: Arc<HttpSession>,
         stream: Arc<Stream>,
-        (reader, turn): (u64, Option<u64>),
+        (reader, turn): (u64, Option<Turn>),
         table: &Arc<Table>,
         permit: Permit,
         first: Vec<u8>,
@@ -236,10 +236,10 @@ impl SessionEvents {
             session,
             stream,
             reader,
+            pulse: Pulse::new(table.serving.keep_alive.filter(|_| turn.is_some())),
             turn,
             first,
             consulted: FuturesUnordered::new(),
-            pulse: Pulse::new(table.serving.keep_alive.filter(|_| turn.is_some())),
             pings: FuturesUnordered::new(),
             alarm: None,
             comments: Comments::new(table.serving.policy.stream_pulse),
@@ -303,7 +303,7 @@ impl Events for SessionEvents {
         }
         let this = &mut *self;
         let mut out = std::mem::take(&mut this.first);
-        let is_turn = this.turn.is_none_or(|turn| this.session.is_turn(turn, cx.waker()));
+        let is_turn = this.turn.as_ref().is_none_or(|turn| turn.has_come(cx.waker()));
         if is_turn {
             this.stream.wire.register(cx.waker());
             if this.turn.is_some() {
@@ -319,13 +319,5 @@ impl Events for SessionEvents {
         }
         this.comments.poll(&mut out, cx);
         piece(out)
-    }
-}
-
-impl Drop for SessionEvents {
-    fn drop(&mut self) {
-        if let Some(turn) = self.turn {
-            self.session.leave_readers(turn);
-        }
     }
 }

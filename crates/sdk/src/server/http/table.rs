@@ -18,6 +18,7 @@ use super::reply;
 use super::session::HttpSession;
 use crate::engine::PeerCache;
 use crate::server::Principal;
+use crate::server::bus::give_back;
 use crate::server::serving::Serving;
 
 const SHARDS: usize = 64;
@@ -116,7 +117,10 @@ impl Table {
 
     /// Ends a session. Says whether there was one.
     pub(super) fn remove(&self, id: &str, reason: &str) -> bool {
-        let removed = self.shard(id).remove(id);
+        let mut shard = self.shard(id);
+        let removed = shard.remove(id);
+        give_back(&mut shard);
+        drop(shard);
         let Some(session) = removed else { return false };
         session.end(reason);
         self.events.forget(id);
@@ -138,14 +142,10 @@ impl Table {
         };
         let mut over = Vec::new();
         for shard in &self.shards {
-            let mut shard = shard.lock().unwrap_or_else(PoisonError::into_inner);
+            let shard = shard.lock().unwrap_or_else(PoisonError::into_inner);
             over.extend(
                 shard.values().filter(|session| is_over(session)).map(|session| Arc::clone(&session.id)),
             );
-            if shard.is_empty() {
-                // A flood that has gone leaves nothing behind.
-                shard.shrink_to_fit();
-            }
         }
         over
     }
