@@ -1,7 +1,7 @@
 //! Events written and read: samples in every split, against a second reading of the standard.
 
 use contexture_core::http::sse::{
-    Event, KEEP_ALIVE, Reader, TooLong, write_event, write_named, write_primer, write_retry,
+    Event, KEEP_ALIVE, Reader, TooLong, write_event, write_named, write_primer,
 };
 
 const LIMIT: usize = 1 << 20;
@@ -318,7 +318,6 @@ fn events_are_written_as_they_should_stand() {
         written(|out| write_named("endpoint", b"/messages?s=1", out)),
         "event: endpoint\ndata: /messages?s=1\n\n"
     );
-    assert_eq!(written(|out| write_retry(500, out)), "retry: 500\n\n");
     assert_eq!(written(|out| write_primer("s-0", None, out)), "id: s-0\ndata:\n\n");
     assert_eq!(written(|out| write_primer("s-0", Some(3000), out)), "id: s-0\nretry: 3000\ndata:\n\n");
     assert_eq!(written(|out| write_event(None, b"", out)), "data: \n\n");
@@ -343,7 +342,7 @@ fn what_is_written_is_read() {
     write_primer("a-0", Some(1500), &mut out);
     out.extend_from_slice(KEEP_ALIVE);
     write_event(Some("a-1"), b"{\"x\": \" y\"}", &mut out);
-    write_retry(9, &mut out);
+    out.extend_from_slice(b"retry: 9\n\n");
     write_named("endpoint", " /m".as_bytes(), &mut out);
     write_event(None, b"{\n}", &mut out);
     let primer = Event { retry: Some(1500), ..event(Some("a-0"), "message", "") };

@@ -48,12 +48,16 @@ pub struct Policy {
     pub notifications_per_second: u32,
     /// Calls and completions that one session may begin in a second.
     pub calls_per_second: u32,
+    /// Bytes of a handshake, which is kept for as long as its session, and of a client's list of roots.
+    pub peer_bytes: usize,
     /// Bytes of one HTTP request's body.
     pub body_bytes: usize,
     /// How long the head of an HTTP request may take to arrive.
     pub header_time: Duration,
     /// How long the body of an HTTP request may take to arrive.
     pub body_time: Duration,
+    /// How long a client may take nothing of what it is sent over HTTP, before its connection is ended (Linux).
+    pub stalled: Duration,
     /// HTTP connections at once; more are accepted only when others have gone.
     pub connections: usize,
     /// HTTP requests at once, of everybody together. Streams that only listen do not count.
@@ -120,9 +124,11 @@ impl Default for Policy {
             listen_streams: 16,
             notifications_per_second: 1_000,
             calls_per_second: u32::MAX,
+            peer_bytes: 64 * 1024,
             body_bytes: 4 * 1024 * 1024,
             header_time: Duration::from_secs(30),
             body_time: Duration::from_secs(30),
+            stalled: Duration::from_secs(60),
             connections: 16_384,
             requests_at_once: 4_096,
             streams: 8_192,

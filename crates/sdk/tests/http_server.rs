@@ -35,6 +35,8 @@ mod owners;
 mod pair;
 #[path = "http_server/resumption.rs"]
 mod resumption;
+#[path = "http_server/reviewed.rs"]
+mod reviewed;
 #[path = "http_server/sessions.rs"]
 mod sessions;
 #[path = "http_server/stateless.rs"]

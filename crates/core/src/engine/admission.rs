@@ -89,6 +89,9 @@ impl<'a> DecidingMeta<'a> {
     }
 }
 
+/// Bytes of metadata that are remembered. Longer ones are read anew each time, and nothing of them stays.
+const REMEMBERED_BYTES: usize = 4 * 1024;
+
 /// Remembers the last modern peer, because clients repeat the same metadata in every request.
 #[derive(Debug, Default)]
 pub struct PeerCache {
@@ -127,7 +130,9 @@ impl PeerCache {
                 ErrorObject::invalid_params("clientCapabilities in _meta must be capabilities")
             })?,
         });
-        self.last = Some((capabilities.into(), info.into(), Arc::clone(&peer)));
+        if capabilities.len() + info.len() <= REMEMBERED_BYTES {
+            self.last = Some((capabilities.into(), info.into(), Arc::clone(&peer)));
+        }
         Ok(peer)
     }
 }
@@ -218,7 +223,8 @@ fn admit(
         .filter(|revision| revision.is_modern())
         .ok_or_else(|| unsupported_version(&requested))?;
     let peer = cache.peer(revision, meta)?;
-    if let (None, Some(text)) = (&progress_token, request.meta) {
+    if let (None, Some(text)) = (&progress_token, request.meta.filter(|text| text.len() <= REMEMBERED_BYTES))
+    {
         cache.whole = Some((text.into(), Arc::clone(&peer), log_level));
     }
     let rules = revision.rules();

@@ -32,6 +32,9 @@ pub enum Admitted {
     Exchange(Exchange),
 }
 
+/// Bytes of a URI that is watched: it is kept for as long as the session.
+const URI_BYTES: usize = 8 * 1024;
+
 /// A session between `initialize` and the end of its connection.
 #[derive(Debug)]
 pub struct Session {
@@ -121,6 +124,10 @@ impl Session {
 
     /// `resources/subscribe`.
     pub fn subscribe(&mut self, uri: String) -> Result<(), ErrorObject> {
+        if uri.len() > URI_BYTES {
+            let reason = format!("a URI that is watched is limited to {URI_BYTES} bytes");
+            return Err(ErrorObject::invalid_params(reason));
+        }
         if self.subscriptions.len() >= self.subscription_limit && !self.subscriptions.contains(&uri) {
             let limit = self.subscription_limit;
             return Err(ErrorObject::invalid_params(format!("a session may watch {limit} resources")));

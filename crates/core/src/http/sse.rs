@@ -34,12 +34,6 @@ pub fn write_named(event: &str, data: &[u8], out: &mut Vec<u8>) {
     out.push(b'\n');
 }
 
-/// Writes how long the reader should wait before it reconnects; not an event.
-pub fn write_retry(ms: u64, out: &mut Vec<u8>) {
-    write_field("retry", &ms.to_string(), out);
-    out.push(b'\n');
-}
-
 /// Writes the event that says only its id, so that the reader can resume before anything was said.
 pub fn write_primer(id: &str, retry_ms: Option<u64>, out: &mut Vec<u8>) {
     write_field("id", id, out);

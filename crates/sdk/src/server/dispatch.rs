@@ -47,6 +47,9 @@ impl<T: Transport> Connection<T> {
                 });
                 Ok(())
             }
+            Ok(Admitted::Initialize(_)) if is_long(request, self.serving.policy.peer_bytes) => {
+                Err(ErrorObject::invalid_params("this handshake is too long to be kept"))
+            }
             Ok(Admitted::Initialize(params)) => self.initialize(&request.id, *params),
             Err(error) => Err(error),
         };
@@ -201,4 +204,8 @@ impl<T: Transport> Connection<T> {
             None => self.wire.write(write),
         }
     }
+}
+
+fn is_long(request: &Request<'_>, limit: usize) -> bool {
+    request.params.is_some_and(|params| params.len() > limit)
 }

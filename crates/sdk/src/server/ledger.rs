@@ -3,6 +3,7 @@
 //! It counts and remembers; it does not run anything. What belongs to a request besides its context is the
 //! caller's.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::Context;
@@ -72,12 +73,16 @@ impl<T> Ledger<T> {
 
     /// A handler is done. Returns what belongs to its request, if somebody still waits for it.
     pub(super) fn finish(&mut self, context: &Context, outcome: &Outcome) -> Option<T> {
-        // A cancelled request has left the table, and another may have its id by now.
-        if matches!(outcome, Outcome::Cancelled) {
+        let id = &context.inner.exchange.id;
+        // A cancelled request has left the table, whatever its handler came to, and another may have its id.
+        let is_here =
+            self.in_flight.get(id).is_some_and(|(here, _)| Arc::ptr_eq(&here.inner, &context.inner));
+        if !is_here {
             self.withdrawn = self.withdrawn.saturating_sub(1);
             return None;
         }
-        self.in_flight.close(&context.inner.exchange.id).map(|(_, of)| of)
+        let (_, of) = self.in_flight.close(id)?;
+        (!matches!(outcome, Outcome::Cancelled)).then_some(of)
     }
 
     /// The client takes a request back. Returns what belongs to it, if it was being worked on.

@@ -36,6 +36,8 @@ struct State {
     roots: Option<Arc<[Root]>>,
     /// How often the client's roots have changed.
     roots_changes: u64,
+    /// Bytes of roots that are kept; more are asked for anew each time.
+    roots_limit: usize,
     /// Set by the session, for calls that are under way as well.
     log_level: Option<LoggingLevel>,
     /// Answers are not read any more.
@@ -58,6 +60,7 @@ impl Talk {
                 pending: Pending::new(policy.pending),
                 roots: None,
                 roots_changes: 0,
+                roots_limit: policy.peer_bytes,
                 log_level: None,
                 answerless: false,
             }),
@@ -171,8 +174,10 @@ impl Talk {
 
     /// Keeps an answer, unless the roots have changed since it was asked for.
     pub(crate) fn remember_roots(&self, roots: &Arc<[Root]>, asked_at: u64) {
+        let bytes: usize =
+            roots.iter().map(|root| root.uri.len() + root.name.as_ref().map_or(0, String::len)).sum();
         let mut state = self.lock();
-        if state.roots_changes == asked_at {
+        if state.roots_changes == asked_at && bytes <= state.roots_limit {
             state.roots = Some(Arc::clone(roots));
         }
     }

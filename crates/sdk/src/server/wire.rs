@@ -221,7 +221,10 @@ impl Wire {
     }
 
     pub(crate) fn take_changes(&self) -> Changes {
-        std::mem::take(&mut self.lock().changes)
+        let mut state = self.lock();
+        let stopping = state.changes.stopping;
+        // Everybody who reads has to hear of the end, not only the first.
+        std::mem::replace(&mut state.changes, Changes { stopping, ..Changes::default() })
     }
 
     pub(crate) fn watch(&self, uri: &str) {

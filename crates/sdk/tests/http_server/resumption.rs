@@ -14,7 +14,7 @@ use super::raw::Reply;
 use super::support::{Calls, LEGACY, POLLED, Peer, Site, Waiting, server, text_of};
 
 /// A call that has said `1` on its stream.
-async fn begun(peer: &Peer, calls: &mut Calls, token: &str) -> (Reply, Waiting) {
+pub(crate) async fn begun(peer: &Peer, calls: &mut Calls, token: &str) -> (Reply, Waiting) {
     let wait = json!({ "name": "wait", "arguments": {}, "_meta": { "progressToken": token } });
     let reply = tokio::spawn(peer.post(&peer.request("tools/call", wait)).send());
     let call = calls.recv().await.expect("is called");

@@ -258,6 +258,11 @@ impl Drop for Answering {
             permit: self.permit.take(),
             busy: self.busy.take(),
         };
-        runtime.spawn(async move { std::future::poll_fn(|cx| alone.poll_to_wire(cx)).await });
+        runtime.spawn(async move {
+            std::future::poll_fn(|cx| alone.poll_to_wire(cx)).await;
+            if let Some(stream) = &alone.stream {
+                stream.put_away(&*alone.table.events);
+            }
+        });
     }
 }

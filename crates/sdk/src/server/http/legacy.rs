@@ -17,13 +17,12 @@ use super::reply;
 use super::session::HttpSession;
 use crate::engine::{self, Admitted};
 use crate::json_rpc::{self, Decoder, Message, Notification, Request, RequestId, Response as Answer};
-use crate::model::{CancelledParams, ClientCapabilities, ErrorObject, InitializeParams, Method};
+use crate::model::{CancelledParams, ErrorObject, Method};
 use crate::revision::{ErrorId, Revision, Rules};
 use crate::server::exchange::Run;
 use crate::server::hooks::Occasion;
 use crate::server::mirrored::{name, single};
 use crate::server::seal::fresh_id;
-use crate::server::serving::Serving;
 use crate::server::wire::Wire;
 
 type Refused = Box<Response<Body>>;
@@ -92,7 +91,7 @@ impl Post {
     ) -> Result<Answering, Refused> {
         let serving = &self.table.serving;
         check_version(&serving.revisions, version)?;
-        let session = stranger(serving, version);
+        let session = self.table.stranger(version.revision());
         let rules = session.rules();
         let refuse = |error: ErrorObject| Box::new(refuse(rules, &request.id, &error));
         let exchange = match engine::Session::admit(Some(&session), request).map_err(refuse)? {
@@ -116,6 +115,10 @@ impl Post {
         {
             return refuse(&ErrorObject::invalid_request("this session is already initialized"));
         }
+        let limit = self.table.serving.policy.peer_bytes;
+        if request.params.is_some_and(|params| params.len() > limit) {
+            return refuse(&ErrorObject::invalid_params(format!("a handshake is limited to {limit} bytes")));
+        }
         let params = match engine::Session::admit(None, request) {
             Ok(Admitted::Initialize(params)) => *params,
             Ok(_) => return refuse(&ErrorObject::invalid_request("not a handshake")),
@@ -138,7 +141,7 @@ impl Post {
             return reply::busy(StatusCode::SERVICE_UNAVAILABLE, "no session can be opened now");
         };
         let place = match self.table.place(&self.principal) {
-            Ok(place) => (place, self.table.now()),
+            Ok(place) => (place, self.table.began),
             Err(full) => return full.refusal(),
         };
         let serving = &self.table.serving;
@@ -220,7 +223,7 @@ impl Post {
         let serving = &self.table.serving;
         let lodger = if self.stateless {
             check_version(&serving.revisions, version)?;
-            Lodger::Stranger(Box::new(stranger(serving, version)))
+            Lodger::Stranger(self.table.stranger(version.revision()))
         } else {
             Lodger::Session(self.session(version)?)
         };
@@ -304,7 +307,7 @@ impl Post {
 enum Lodger {
     Session(Arc<HttpSession>),
     /// Somebody who has no session and about whom nothing is known.
-    Stranger(Box<engine::Session>),
+    Stranger(Arc<engine::Session>),
 }
 
 impl Lodger {
@@ -337,15 +340,6 @@ impl Lodger {
     }
 }
 
-/// What can be known about a client that has no session.
-fn stranger(serving: &Serving, version: &Version) -> engine::Session {
-    let revision = match version {
-        Version::Known(revision) => *revision,
-        _ => Revision::HEADERLESS,
-    };
-    engine::Session::open(unknown_client(revision), revision, serving.offer.log_level, 0)
-}
-
 /// The version header names a revision that is spoken here, or is not there.
 pub(super) fn check_version(spoken: &[Revision], version: &Version) -> Result<(), Refused> {
     let unsupported = |named: &str| {
@@ -369,13 +363,4 @@ fn pong(id: &RequestId) -> Response<Body> {
     let mut line = Vec::new();
     drop(json_rpc::result_line(id, &serde_json::Map::new(), &mut line));
     reply::json(StatusCode::OK, line)
-}
-
-fn unknown_client(revision: Revision) -> InitializeParams {
-    InitializeParams {
-        protocol_version: revision.to_string(),
-        capabilities: ClientCapabilities::default(),
-        client_info: crate::model::Implementation::new("", ""),
-        meta: None,
-    }
 }

@@ -12,6 +12,7 @@ use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto::Builder;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use tokio::task::JoinSet;
 
 use super::{Body, HttpServer};
 use crate::server::built::terminated;
@@ -74,6 +75,7 @@ impl Bound {
         let builder = Arc::new(protocol(&policy));
         let room = Arc::new(Semaphore::new(policy.connections));
         let (stopping, stopped) = watch::channel(false);
+        let mut connections = JoinSet::new();
         let mut stop = std::pin::pin!(stop);
         loop {
             let accepted = async {
@@ -88,7 +90,8 @@ impl Bound {
             match (place, accepted) {
                 (Ok(place), Ok((stream, _))) => {
                     let (server, builder) = (self.server.clone(), Arc::clone(&builder));
-                    tokio::spawn(serve_one(stream, server, builder, stopped.clone(), place));
+                    connections.spawn(serve_one(stream, server, builder, stopped.clone(), place));
+                    while connections.try_join_next().is_some() {}
                 }
                 (_, Err(error)) => {
                     tracing::warn!(%error, "a connection could not be accepted");
@@ -98,11 +101,12 @@ impl Bound {
             }
         }
         drop(self.listener);
-        drop(stopped);
         stopping.send_replace(true);
         self.server.bus().publish(&Change::Stopping);
-        if tokio::time::timeout(policy.drain, stopping.closed()).await.is_err() {
-            tracing::warn!("work was left unfinished: it took too long");
+        let drained = async { while connections.join_next().await.is_some() {} };
+        if tokio::time::timeout(policy.drain, drained).await.is_err() {
+            tracing::warn!(left = connections.len(), "work was left unfinished: it took too long");
+            connections.shutdown().await;
         }
         Ok(())
     }
@@ -143,6 +147,18 @@ impl hyper::service::Service<http::Request<hyper::body::Incoming>> for OneConnec
     }
 }
 
+/// Ends connections whose peer takes nothing any more, though it may well be there.
+fn bound_stalling(stream: &TcpStream, server: &HttpServer) -> std::io::Result<()> {
+    #[cfg(target_os = "linux")]
+    {
+        let patience = u32::try_from(server.policy().stalled.as_millis()).unwrap_or(u32::MAX);
+        rustix::net::sockopt::set_tcp_user_timeout(stream, patience)?;
+    }
+    #[cfg(not(target_os = "linux"))]
+    let _ = (stream, server);
+    Ok(())
+}
+
 async fn serve_one(
     stream: TcpStream,
     server: HttpServer,
@@ -151,7 +167,7 @@ async fn serve_one(
     _place: OwnedSemaphorePermit,
 ) {
     // Answers are small and waited for: none may wait for more to come.
-    if let Err(error) = stream.set_nodelay(true) {
+    if let Err(error) = stream.set_nodelay(true).and_then(|()| bound_stalling(&stream, &server)) {
         tracing::debug!(%error, "a connection was lost at once");
         return;
     }

@@ -65,10 +65,19 @@ struct Setup {
     fault: Option<String>,
 }
 
+impl Setup {
+    /// Keeps what was wrong for [`HttpServer::bind`]; whoever mounts the service finds it in the log.
+    fn fault(&mut self, fault: String) {
+        tracing::error!(fault, "the HTTP server is not set up as it was meant to be");
+        self.fault.get_or_insert(fault);
+    }
+}
+
 impl HttpServer {
     pub(super) fn new(serving: Arc<Serving>) -> Self {
         let events = Arc::new(MemoryEvents::new(&serving.policy));
         let has_pair = serving.has_legacy();
+        let pairs = Arc::new(Pairs::new(&serving.policy));
         let setup = Setup {
             path: "/mcp".into(),
             below: String::new(),
@@ -79,7 +88,7 @@ impl HttpServer {
             sessions: None,
             fault: None,
         };
-        Self { setup: Arc::new(setup), table: Arc::new(Table::new(serving, events)), pairs: Arc::default() }
+        Self { setup: Arc::new(setup), table: Arc::new(Table::new(serving, events)), pairs }
     }
 
     fn change(mut self, change: impl FnOnce(&mut Setup)) -> Self {
@@ -117,7 +126,7 @@ impl HttpServer {
     pub fn host(self, host: &str) -> Self {
         self.change(|setup| {
             if !setup.guard.add_host(host) {
-                setup.fault.get_or_insert(format!("{host:?} is not a host"));
+                setup.fault(format!("{host:?} is not a host"));
             }
         })
     }
@@ -128,7 +137,7 @@ impl HttpServer {
     pub fn origin(self, origin: &str) -> Self {
         self.change(|setup| {
             if !setup.guard.add_origin(origin) {
-                setup.fault.get_or_insert(format!("{origin:?} is not an origin"));
+                setup.fault(format!("{origin:?} is not an origin"));
             }
         })
     }

@@ -17,6 +17,7 @@ use http::{Response, StatusCode};
 use super::body::{Body, Events};
 use super::reply;
 use super::table::{Permit, Place, Table};
+use crate::Policy;
 use crate::server::Principal;
 use crate::server::bus::Membership;
 use crate::server::connection::Connection;
@@ -29,9 +30,10 @@ use crate::transport::{Incoming, Transport};
 const INBOX: usize = 256;
 
 /// All open streams of this kind.
-#[derive(Default)]
 pub(super) struct Pairs {
     open: Mutex<HashMap<String, (Principal, Arc<Channel>)>>,
+    /// Bytes of messages of one session that were not looked at yet.
+    unread_bytes: usize,
 }
 
 /// Both directions of one session.
@@ -88,6 +90,10 @@ impl Transport for PairTransport {
 }
 
 impl Pairs {
+    pub(super) fn new(policy: &Policy) -> Self {
+        Self { open: Mutex::default(), unread_bytes: policy.unsent_bytes }
+    }
+
     fn lock(&self) -> MutexGuard<'_, HashMap<String, (Principal, Arc<Channel>)>> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -143,7 +149,7 @@ impl Pairs {
         if state.closed {
             return reply::refused(StatusCode::NOT_FOUND, "this session is over");
         }
-        if state.inbox.len() >= INBOX || state.inbox_bytes > 16 * 1024 * 1024 {
+        if state.inbox.len() >= INBOX || state.inbox_bytes > self.unread_bytes {
             return reply::busy(StatusCode::TOO_MANY_REQUESTS, "earlier messages wait to be read");
         }
         state.inbox_bytes += message.len();

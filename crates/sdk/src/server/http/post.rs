@@ -58,6 +58,14 @@ impl Version {
         })
     }
 
+    /// The revision that a request of an older client is taken to speak.
+    pub(super) fn revision(&self) -> Revision {
+        match self {
+            Self::Known(revision) => *revision,
+            _ => Revision::HEADERLESS,
+        }
+    }
+
     /// The rules by which a message is answered that nothing else is known about.
     fn rules(&self) -> &'static Rules {
         match self {

@@ -9,6 +9,7 @@ use std::task::Waker;
 
 use futures_util::FutureExt;
 use tokio::task::AbortHandle;
+use tokio::time::Instant;
 
 use super::stream::Stream;
 use super::table::Place;
@@ -36,6 +37,8 @@ pub(super) struct HttpSession {
     /// Seconds since the server began, when it was last of use.
     pub(super) used: AtomicU64,
     pub(super) born: u64,
+    /// When the server began.
+    began: Instant,
     /// When a shared store was last asked whether it still exists.
     pub(super) checked: AtomicU64,
     /// Whether a shared store has to be told of a change.
@@ -72,9 +75,10 @@ impl HttpSession {
         principal: Principal,
         opened: Opened,
         serving: &Arc<Serving>,
-        (place, now): (Place, u64),
+        (place, began): (Place, Instant),
     ) -> Arc<Self> {
         let policy = &serving.policy;
+        let now = began.elapsed().as_secs();
         let talk = Talk::new(policy);
         let general = Wire::new(policy, Some(Arc::clone(&talk)));
         talk.speaks_over(&general);
@@ -98,6 +102,7 @@ impl HttpSession {
             inner: Mutex::new(inner),
             used: AtomicU64::new(now),
             born: now,
+            began,
             checked: AtomicU64::new(now),
             changed: AtomicBool::new(false),
             busy: AtomicUsize::new(0),
@@ -270,6 +275,8 @@ pub(super) struct Busy(Arc<HttpSession>);
 
 impl Drop for Busy {
     fn drop(&mut self) {
+        // What was open until now was of use until now.
+        self.0.used.store(self.0.began.elapsed().as_secs(), Ordering::Relaxed);
         self.0.busy.fetch_sub(1, Ordering::Relaxed);
     }
 }

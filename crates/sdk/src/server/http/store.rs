@@ -127,7 +127,7 @@ impl Table {
         let opened = Opened { session, declared: (&serving.capabilities()).into(), result: None };
         // There may be no room: then it stays unknown here.
         let Ok(place) = self.place(principal) else { return };
-        let session = HttpSession::new(record.id.into(), owner, opened, serving, (place, self.now()));
+        let session = HttpSession::new(record.id.into(), owner, opened, serving, (place, self.began));
         session.talk.set_log_level(record.log_level);
         if record.ready {
             session.talk.may_request();

@@ -4,6 +4,7 @@
 //! whoever is cut off, and sent. A reader that comes back takes the place of the one before it.
 
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+use std::task::Waker;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -31,6 +32,7 @@ struct State {
     last: u64,
     /// Which reader has it: only the newest.
     reader: u64,
+    attached: bool,
     finished: bool,
     /// Whether its request was answered, as opposed to taken back.
     answered: bool,
@@ -69,10 +71,35 @@ impl Stream {
     pub(super) fn attach(&self) -> u64 {
         let mut state = self.lock();
         state.reader += 1;
+        state.attached = true;
         let reader = state.reader;
         drop(state);
         self.wire.wake();
         reader
+    }
+
+    /// Has the reader woken, if it is still the one.
+    pub(super) fn register(&self, reader: u64, waker: &Waker) {
+        let state = self.lock();
+        if state.reader == reader {
+            self.wire.register(waker);
+        }
+    }
+
+    /// The reader has gone. Says whether nobody reads now.
+    pub(super) fn detach(&self, reader: u64) {
+        let mut state = self.lock();
+        if state.reader == reader {
+            state.attached = false;
+        }
+    }
+
+    /// Keeps what nobody reads where everything is kept that may be read later, and bounded like it.
+    pub(super) fn put_away(&self, store: &dyn EventStore) {
+        let mut state = self.lock();
+        if !state.attached {
+            self.number(&mut state, store, &mut Vec::new());
+        }
     }
 
     /// Says who lets the work go on.
@@ -135,11 +162,16 @@ impl Stream {
         if state.reader != reader {
             return Taken::Superseded;
         }
+        if self.number(&mut state, store, out) {
+            return Taken::Events;
+        }
+        if state.finished { Taken::End } else { Taken::Nothing }
+    }
+
+    /// Numbers and keeps what waits. Says whether there was anything.
+    fn number(&self, state: &mut State, store: &dyn EventStore, out: &mut Vec<u8>) -> bool {
         let mut lines = Vec::new();
         self.wire.take_output(&mut lines);
-        if lines.is_empty() {
-            return if state.finished { Taken::End } else { Taken::Nothing };
-        }
         for line in lines.split(|&byte| byte == b'\n').filter(|line| !line.is_empty()) {
             state.last += 1;
             if !state.forgotten {
@@ -147,7 +179,7 @@ impl Stream {
             }
             sse::write_event(Some(&self.event_id(state.last)), line, out);
         }
-        Taken::Events
+        !lines.is_empty()
     }
 
     /// Writes an event again.

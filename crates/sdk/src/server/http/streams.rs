@@ -65,7 +65,7 @@ fn drain(wire: &Wire, out: &mut Vec<u8>) {
 pub(super) struct AnswerEvents {
     /// Empty once another reader has come: then the work goes on without us.
     driver: Arc<Driver>,
-    wire: Arc<Wire>,
+    stream: Option<Arc<Stream>>,
     reader: u64,
     /// Still to be said: where the stream is.
     primes: bool,
@@ -79,12 +79,20 @@ impl AnswerEvents {
         let reader = answering.stream.as_ref().map_or(0, |stream| stream.attach());
         let session = answering.session.as_ref();
         let primes = session.is_some_and(|session| session.lock().session.rules().has_polling);
-        let (wire, stream) = (Arc::clone(&answering.wire), answering.stream.clone());
+        let stream = answering.stream.clone();
         let driver = Arc::new(Mutex::new(Some(answering)));
-        if let Some(stream) = stream {
+        if let Some(stream) = &stream {
             stream.driven_by(&driver);
         }
-        Self { driver, wire, reader, primes, ended: false, comments: Comments::new(every) }
+        Self { driver, stream, reader, primes, ended: false, comments: Comments::new(every) }
+    }
+}
+
+impl Drop for AnswerEvents {
+    fn drop(&mut self) {
+        if let Some(stream) = &self.stream {
+            stream.detach(self.reader);
+        }
     }
 }
 
@@ -109,10 +117,11 @@ impl Events for AnswerEvents {
         if this.ended {
             return Poll::Ready(None);
         }
-        this.wire.register(cx.waker());
         let mut out = Vec::new();
         let mut driver = this.driver.lock().unwrap_or_else(PoisonError::into_inner);
         let goes_on = driver.as_mut().is_some_and(|answering| {
+            // Only while the work is ours: another reader would not be woken any more.
+            answering.wire.register(cx.waker());
             let _ = answering.poll_to_wire(cx);
             take(answering, this.reader, &mut this.primes, &mut out)
         });
@@ -199,6 +208,12 @@ impl Events for ChangeEvents {
         drain(&self.wire, &mut out);
         self.comments.poll(&mut out, cx);
         piece(out)
+    }
+}
+
+impl Drop for SessionEvents {
+    fn drop(&mut self) {
+        self.stream.detach(self.reader);
     }
 }
 
@@ -305,12 +320,17 @@ impl Events for SessionEvents {
         let mut out = std::mem::take(&mut this.first);
         let is_turn = this.turn.as_ref().is_none_or(|turn| turn.has_come(cx.waker()));
         if is_turn {
-            this.stream.wire.register(cx.waker());
+            this.stream.register(this.reader, cx.waker());
             if this.turn.is_some() {
                 this.poll_general(cx);
             }
             let taken = this.stream.take(this.reader, &*this.table.events, &mut out);
             this.ended |= matches!(taken, Taken::End | Taken::Superseded);
+            let hang_up = this.stream.wire.take_hang_up().filter(|_| this.turn.is_none() && !this.ended);
+            if let Some(come_back) = hang_up {
+                this.stream.prime(Some(come_back), &mut out);
+                this.ended = true;
+            }
         }
         // A queue of one that has lost its turn for good: the session is over.
         this.ended |= this.session.has_ended();

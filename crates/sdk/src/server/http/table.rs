@@ -16,7 +16,9 @@ use super::body::Body;
 use super::events::EventStore;
 use super::reply;
 use super::session::HttpSession;
-use crate::engine::PeerCache;
+use crate::engine::{self, PeerCache};
+use crate::model::{ClientCapabilities, Implementation, InitializeParams};
+use crate::revision::Revision;
 use crate::server::Principal;
 use crate::server::bus::give_back;
 use crate::server::serving::Serving;
@@ -31,7 +33,9 @@ pub(super) struct Table {
     pub(super) events: Arc<dyn EventStore>,
     /// Whoever calls where nobody has to prove anything.
     pub(super) anonymous: Principal,
-    began: Instant,
+    /// What is known about clients that have no session: the revision that they speak.
+    strangers: Vec<Arc<engine::Session>>,
+    pub(super) began: Instant,
     shards: [Shard; SHARDS],
     /// What modern clients say about themselves, by how it hashes: clients repeat it in every request.
     peers: [Mutex<PeerCache>; SHARDS],
@@ -51,7 +55,10 @@ pub(super) enum Full {
 
 impl Table {
     pub(super) fn new(serving: Arc<Serving>, events: Arc<dyn EventStore>) -> Self {
+        let level = serving.offer.log_level;
+        let stranger = |revision| engine::Session::open(unknown_client(revision), revision, level, 0);
         Self {
+            strangers: Revision::ALL.into_iter().map(|revision| Arc::new(stranger(revision))).collect(),
             serving,
             events,
             anonymous: Principal::anonymous(),
@@ -75,6 +82,12 @@ impl Table {
         // Ids of ours are random, so that any of their characters is as good as a hash.
         let at = usize::from(id.as_bytes().first().copied().unwrap_or_default()) % SHARDS;
         self.shards[at].lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What there is instead of a session, where none is kept.
+    pub(super) fn stranger(&self, revision: Revision) -> Arc<engine::Session> {
+        let known = self.strangers.iter().find(|session| session.peer().revision == revision);
+        Arc::clone(known.unwrap_or(&self.strangers[0]))
     }
 
     /// The place where the description of a client is kept.
@@ -105,13 +118,14 @@ impl Table {
             return Err(if stranger { Full::Everybody } else { Full::Principal });
         }
         owners.insert(principal.clone(), owned + 1);
-        self.sessions.fetch_add(1, Ordering::Relaxed);
+        self.sessions.fetch_add(1, Ordering::SeqCst);
         Ok(Place { table: Arc::downgrade(self), principal: principal.clone() })
     }
 
     /// Enters a session.
     pub(super) fn enter(self: &Arc<Self>, session: &Arc<HttpSession>) {
-        self.shard(&session.id).insert(Arc::clone(&session.id), Arc::clone(session));
+        // One that is there already stays: it may be at work.
+        self.shard(&session.id).entry(Arc::clone(&session.id)).or_insert_with(|| Arc::clone(session));
         self.start_sweeping();
     }
 
@@ -130,7 +144,7 @@ impl Table {
 
     /// How many sessions there are.
     pub(super) fn sessions(&self) -> usize {
-        self.sessions.load(Ordering::Relaxed)
+        self.sessions.load(Ordering::SeqCst)
     }
 
     fn expired(&self) -> Vec<Arc<str>> {
@@ -151,7 +165,7 @@ impl Table {
     }
 
     fn start_sweeping(self: &Arc<Self>) {
-        if self.sweeping.swap(true, Ordering::AcqRel) {
+        if self.sweeping.swap(true, Ordering::SeqCst) {
             return;
         }
         let idle = self.serving.policy.session_idle;
@@ -172,6 +186,15 @@ impl Table {
     }
 }
 
+fn unknown_client(revision: Revision) -> InitializeParams {
+    InitializeParams {
+        protocol_version: revision.to_string(),
+        capabilities: ClientCapabilities::default(),
+        client_info: Implementation::new("", ""),
+        meta: None,
+    }
+}
+
 async fn sweep(table: Weak<Table>, every: Duration) {
     loop {
         tokio::time::sleep(every).await;
@@ -180,9 +203,9 @@ async fn sweep(table: Weak<Table>, every: Duration) {
             table.remove(&id, "it was not used any more");
         }
         if table.sessions() == 0 {
-            table.sweeping.store(false, Ordering::Release);
+            table.sweeping.store(false, Ordering::SeqCst);
             // One may have been entered before that was written.
-            if table.sessions() == 0 || table.sweeping.swap(true, Ordering::AcqRel) {
+            if table.sessions() == 0 || table.sweeping.swap(true, Ordering::SeqCst) {
                 return;
             }
         }
