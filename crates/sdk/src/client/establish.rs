@@ -34,6 +34,7 @@ impl Source {
         let config = &hub.config;
         let (mut negotiation, mut step) = Negotiation::begin(&config.revisions, known, self.reach());
         let mut findings = Findings::default();
+        let mut stepped_back = false;
         loop {
             let heard = match step {
                 Step::Discover(revision) => {
@@ -48,12 +49,16 @@ impl Source {
                     initialize(live, config, offer, &mut findings).await
                 }
                 Step::OlderTransport { offer } => {
+                    stepped_back = true;
                     let live = self.step_back(live, hub, &mut findings).await?;
                     initialize(live, config, offer, &mut findings).await
                 }
                 Step::Settled(revision) => {
                     let live = self.ensure(live, hub, false).await?;
                     settle(live, config, revision, findings.found.take())?;
+                    if stepped_back {
+                        self.keep_older_transport();
+                    }
                     break;
                 }
                 Step::Failed(disagreement) => {
@@ -80,7 +85,7 @@ impl Source {
         }
         match live {
             Some(live) => Ok(live),
-            none => Ok(none.insert(self.open(hub).await?)),
+            none => Ok(none.insert(self.open(hub, false).await?)),
         }
     }
 
@@ -95,10 +100,7 @@ impl Source {
         if let Some(old) = live.take() {
             old.close().await;
         }
-        self.use_older_transport();
-        let time = silence(&hub.config);
-        let opened = tokio::time::timeout(time, self.open(hub)).await;
-        match (opened.unwrap_or(Err(Error::Timeout(time))), findings.trouble.take()) {
+        match (self.open(hub, true).await, findings.trouble.take()) {
             (Ok(opened), _) => Ok(live.insert(opened)),
             (Err(Error::Http(_)), Some(before)) => Err(before),
             (Err(error), _) => Err(error),

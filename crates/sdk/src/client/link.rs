@@ -46,6 +46,9 @@ pub(super) enum Out {
 #[derive(Debug, Clone)]
 pub(super) enum End {
     Closed(String),
+    /// The server has forgotten the session. Nobody knows how far it got with what was in flight; whoever comes
+    /// later may open another.
+    Forgotten,
     Misbehaved(String),
 }
 
@@ -53,6 +56,7 @@ impl End {
     pub(super) fn error(&self) -> Error {
         match self {
             Self::Closed(how) => Error::Closed(how.clone()),
+            Self::Forgotten => Error::Closed(self.text().to_owned()),
             Self::Misbehaved(how) => Error::PeerMisbehaved(how.clone()),
         }
     }
@@ -60,6 +64,7 @@ impl End {
     pub(super) fn text(&self) -> &str {
         match self {
             Self::Closed(how) | Self::Misbehaved(how) => how,
+            Self::Forgotten => "the server no longer knows the session",
         }
     }
 }
@@ -177,8 +182,10 @@ impl Link {
             patience: request.patience,
         };
         let mut table = self.table();
-        if let Some(end) = &table.end {
-            return Err(end.error());
+        match &table.end {
+            Some(End::Forgotten) => return Err(Error::SessionEnded),
+            Some(end) => return Err(end.error()),
+            None => {}
         }
         let id = table
             .pending

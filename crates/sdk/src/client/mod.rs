@@ -188,8 +188,8 @@ impl Client {
                 return Err(Error::SessionEnded);
             }
             tracing::info!("the server no longer knows the session; a new one is opened");
-            let what = "the server no longer knows the session";
-            forgotten.link.end(&link::End::Closed(what.into()));
+            // It stays so until there is another: if that fails or is given up, the next who comes tries again.
+            forgotten.link.end(&link::End::Forgotten);
             self.renew_unless_closed(&mut source).await?;
         }
         Ok(self.live())
@@ -235,9 +235,13 @@ impl Client {
         self.live().close().await;
     }
 
-    /// Whether the connection is over.
+    /// Whether the connection is over. One whose session the server has forgotten is not: the next call opens
+    /// another.
     pub fn is_closed(&self) -> bool {
-        self.live().link.ended().is_some()
+        match self.live().link.ended() {
+            Some(link::End::Forgotten) => *self.inner.closed.borrow(),
+            end => end.is_some(),
+        }
     }
 
     /// Whether the last ping was not answered.

@@ -83,15 +83,18 @@ impl Source {
         self.reach() != Reach::Pipe
     }
 
-    /// Over HTTP: from here on by the transport of the first revision.
-    pub(super) fn use_older_transport(&mut self) {
+    /// Over HTTP: the transport of the first revision was spoken with success, and is from here on.
+    pub(super) fn keep_older_transport(&mut self) {
         #[cfg(feature = "http-client")]
         if let Self::Url(place) = self {
             place.is_older = true;
         }
     }
 
-    pub(super) async fn open(&mut self, hub: &Arc<Hub>) -> Result<Live> {
+    /// Opens a way to the server; `older` is for HTTP, and means the transport of the first revision.
+    pub(super) async fn open(&mut self, hub: &Arc<Hub>, older: bool) -> Result<Live> {
+        #[cfg(not(feature = "http-client"))]
+        let _ = older;
         let link = match self {
             Self::Given(transport) => {
                 let transport = transport
@@ -105,7 +108,7 @@ impl Source {
                 Connection::start(Box::new(child), Some(exit), hub)
             }
             #[cfg(feature = "http-client")]
-            Self::Url(place) => Connection::start(Box::new(place.open(hub).await?), None, hub),
+            Self::Url(place) => Connection::start(Box::new(place.open(hub, older).await?), None, hub),
         };
         Ok(Live { link })
     }
@@ -113,7 +116,7 @@ impl Source {
 
 #[cfg(feature = "http-client")]
 impl Place {
-    async fn open(&mut self, hub: &Arc<Hub>) -> Result<HttpTransport> {
+    async fn open(&mut self, hub: &Arc<Hub>, older: bool) -> Result<HttpTransport> {
         let policy = &hub.config.policy;
         let (address, fetch) = match &self.way {
             Some(way) => way.clone(),
@@ -126,8 +129,13 @@ impl Place {
                 self.way.insert((address, fetch)).clone()
             }
         };
-        if self.is_older {
-            return open_pair(fetch, address, policy).await;
+        if self.is_older || older {
+            let time = policy.patience.idle.min(policy.patience.total);
+            let opened = tokio::time::timeout(time, open_pair(fetch, address, policy)).await;
+            let opened = opened.unwrap_or(Err(Error::Timeout(time)));
+            // What refuses it now may speak something newer, which the next attempt will find out.
+            self.is_older &= !matches!(opened, Err(Error::Http(_)));
+            return opened;
         }
         Ok(HttpTransport::new(fetch, address, policy))
     }

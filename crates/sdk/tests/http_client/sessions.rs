@@ -4,6 +4,7 @@ use contexture::client::Event;
 use contexture::{Client, Error};
 use serde_json::json;
 
+use crate::streams::listening;
 use crate::support::{Fixture, MODERN, SESSION, handshake, pair, said};
 
 /// Opens a second session.
@@ -73,6 +74,67 @@ async fn a_call_is_made_once_more_and_not_for_ever() {
         fixture.post("initialize").await.refuse(503, "").await;
     });
     assert!(matches!(reply, Err(Error::Http(refusal)) if refusal.status == 503));
+}
+
+/// A server that restarts is away for a while: whoever comes next tries again, however the last attempt ended.
+#[tokio::test]
+async fn a_new_session_that_cannot_be_had_is_asked_for_again() {
+    let (client, mut fixture) = pair(Client::builder(), "2025-06-18").await;
+    let (reply, ()) = tokio::join!(client.call("t", ()).into_future(), async {
+        fixture.post("tools/call").await.refuse(404, "").await;
+        fixture.post("initialize").await.refuse(503, "").await;
+    });
+    assert!(matches!(&reply, Err(Error::Http(refusal)) if refusal.status == 503), "{reply:?}");
+    assert!(!client.is_closed());
+    // Nor does it matter that the one who asked for it has lost interest.
+    tokio::select! {
+        reply = client.call("t", ()).into_future() => panic!("{reply:?}"),
+        seen = fixture.post("initialize") => seen.cut(),
+    }
+    let (reply, ()) = tokio::join!(client.call("t", ()).into_future(), async {
+        open_again(&mut fixture, "2025-06-18").await;
+        let seen = fixture.post("tools/call").await;
+        assert_eq!(seen.request.header("mcp-session-id"), Some("session-2"));
+        seen.result(said("again")).await;
+    });
+    assert_eq!(reply.expect("a reply").text(), "again");
+    assert_eq!(fixture.methods().iter().filter(|method| *method == "tools/call").count(), 2);
+    fixture.close(&client).await;
+    assert!(client.is_closed());
+}
+
+/// Closed is closed, whatever became of the session.
+#[tokio::test]
+async fn a_closed_client_opens_no_session() {
+    let (client, mut fixture) = pair(Client::builder(), "2025-06-18").await;
+    let (reply, ()) = tokio::join!(client.call("t", ()).into_future(), async {
+        fixture.post("tools/call").await.refuse(404, "").await;
+        fixture.post("initialize").await.refuse(503, "").await;
+    });
+    assert!(reply.is_err());
+    client.close().await;
+    assert!(client.is_closed());
+    let reply = client.call("t", ()).await;
+    assert!(matches!(reply, Err(Error::Closed(_))), "{reply:?}");
+}
+
+/// Row C12: who cannot go on listening because the session is gone says so to the next call.
+#[tokio::test]
+async fn the_stream_of_the_server_tells_of_a_forgotten_session() {
+    let mut fixture = Fixture::start().await;
+    let (client, mut stream) = listening(&mut fixture, Client::builder()).await;
+    stream.raw("id: g-1\nretry: 1\ndata:\n\n").await;
+    stream.end().await;
+    fixture.verb("GET").await.refuse(404, "no such session").await;
+    fixture.settle().await;
+    let (reply, ()) = tokio::join!(client.call("t", ()).into_future(), async {
+        open_again(&mut fixture, "2025-06-18").await;
+        let seen = fixture.post("tools/call").await;
+        assert_eq!(seen.request.header("mcp-session-id"), Some("session-2"));
+        seen.result(said("again")).await;
+    });
+    assert_eq!(reply.expect("a reply").text(), "again");
+    assert_eq!(fixture.methods().iter().filter(|method| *method == "tools/call").count(), 1);
 }
 
 /// Several calls that meet the same end share the new beginning.

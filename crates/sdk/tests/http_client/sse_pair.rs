@@ -4,7 +4,7 @@ use contexture::client::{ElicitAnswer, Elicitation};
 use contexture::{Client, Error};
 use serde_json::json;
 
-use crate::support::{Fixture, Sse, handshake, said};
+use crate::support::{Fixture, Sse, handshake, pair, said};
 
 /// Refuses what the older transport does not know, and opens the stream.
 async fn refuse_posts(fixture: &mut Fixture, status: u16) -> Sse {
@@ -139,6 +139,53 @@ async fn a_url_without_a_server_says_so() {
         stream.end().await;
     });
     assert!(matches!(client, Err(Error::PeerMisbehaved(_))), "{client:?}");
+}
+
+/// What something in front of the server says while that is away is not remembered.
+#[tokio::test]
+async fn a_step_back_that_led_nowhere_is_forgotten() {
+    let (client, mut fixture) = pair(Client::builder(), "2025-06-18").await;
+    let (reply, ()) = tokio::join!(client.call("t", ()).into_future(), async {
+        fixture.post("tools/call").await.refuse(404, "").await;
+        fixture.post("initialize").await.refuse(404, "nobody here").await;
+        fixture.verb("GET").await.refuse(404, "").await;
+    });
+    assert!(matches!(&reply, Err(Error::Http(refusal)) if refusal.status == 404), "{reply:?}");
+    // A stream alone is no handshake.
+    let (reply, ()) = tokio::join!(client.call("t", ()).into_future(), async {
+        fixture.post("initialize").await.refuse(405, "").await;
+        let mut stream = fixture.verb("GET").await.stream().await;
+        stream.raw("event: endpoint\ndata: /messages\n\n").await;
+        fixture.post("initialize").await.refuse(503, "").await;
+    });
+    assert!(matches!(&reply, Err(Error::Http(refusal)) if refusal.status == 503), "{reply:?}");
+    let (reply, ()) = tokio::join!(client.call("t", ()).into_future(), async {
+        fixture.shake_hands("2025-06-18").await;
+        fixture.post("tools/call").await.result(said("back")).await;
+    });
+    assert_eq!(reply.expect("a reply").text(), "back");
+}
+
+/// A server may learn something newer.
+#[tokio::test]
+async fn a_server_that_has_no_such_stream_any_more_is_asked_for_what_it_has() {
+    let mut fixture = Fixture::start().await;
+    let url = fixture.url();
+    let serve = async {
+        let mut stream = refuse_posts(&mut fixture, 404).await;
+        shake_hands(&mut fixture, &mut stream, "/messages").await;
+        stream
+    };
+    let (client, stream) = tokio::join!(Client::connect(&url), serve);
+    let client = client.expect("connected");
+    stream.end().await;
+    let (renewed, ()) = tokio::join!(client.reconnect(), async {
+        fixture.verb("GET").await.refuse(405, "").await;
+    });
+    assert!(matches!(renewed, Err(Error::Http(_))), "{renewed:?}");
+    let (renewed, ()) = tokio::join!(client.reconnect(), fixture.shake_hands("2025-06-18"));
+    renewed.expect("connected again");
+    assert_eq!(client.revision().as_str(), "2025-06-18");
 }
 
 /// Questions of the server come on the stream, and their answers go where everything goes.

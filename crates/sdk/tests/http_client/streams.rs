@@ -165,7 +165,7 @@ async fn what_does_not_belong_on_a_stream_is_dropped() {
 }
 
 /// The stream that the server speaks on unasked.
-async fn listening(fixture: &mut Fixture, builder: contexture::client::Builder) -> (Client, Sse) {
+pub(crate) async fn listening(fixture: &mut Fixture, builder: contexture::client::Builder) -> (Client, Sse) {
     let connecting = builder.revisions(&contexture::revision::Revision::LEGACY).connect(fixture.url());
     let (client, stream) = tokio::join!(connecting, async {
         fixture.post("initialize").await.opens(SESSION, handshake("2025-06-18")).await;
@@ -218,10 +218,30 @@ async fn the_server_speaks_on_a_stream_of_its_own() {
     stream.0.gone().await;
 }
 
+/// Lets the clock of the client go on, and nothing else.
+async fn pass(time: Duration) {
+    tokio::time::pause();
+    tokio::time::advance(time).await;
+    tokio::time::resume();
+}
+
+/// Longer than a connection must stand to count as one.
+const LASTING: Duration = Duration::from_millis(1500);
+/// Longer than anybody waits between two attempts.
+const LONGEST_WAIT: Duration = Duration::from_secs(31);
+
+async fn hear_of_tools(stream: &mut Sse, events: &mut contexture::client::Events) {
+    stream.event(None, &tools_changed()).await;
+    let changed = async { while !matches!(events.next().await, Some(Event::ToolsChanged)) {} };
+    tokio::time::timeout(Duration::from_secs(20), changed).await.expect("told");
+}
+
+/// Row C06: what always ends at once is asked for ever more rarely, and calls go on; it is never given up.
 #[tokio::test]
-async fn a_stream_of_its_own_that_brings_nothing_is_given_up_and_calls_go_on() {
+async fn a_stream_of_its_own_that_brings_nothing_is_asked_for_rarely() {
     let mut fixture = Fixture::start().await;
     let (client, mut stream) = listening(&mut fixture, Client::builder().policy(hasty())).await;
+    let mut events = client.events();
     stream.raw("retry: 1\n\n").await;
     stream.end().await;
     fixture.verb("GET").await.cut();
@@ -230,7 +250,140 @@ async fn a_stream_of_its_own_that_brings_nothing_is_given_up_and_calls_go_on() {
         fixture.post("tools/call").await.result(said("fine")).await;
     });
     assert_eq!(reply.expect("a reply").text(), "fine");
+    fixture.settle().await;
     assert_eq!(fixture.count("GET"), 3);
+    for turn in 4..=6 {
+        // Whether the client has begun to wait already cannot be seen from here.
+        for _ in 0..50 {
+            if fixture.count("GET") < turn {
+                pass(LONGEST_WAIT).await;
+                fixture.settle().await;
+            }
+        }
+        let seen = fixture.verb("GET").await;
+        if turn < 6 {
+            seen.refuse(503, "").await;
+        } else {
+            hear_of_tools(&mut seen.stream().await, &mut events).await;
+        }
+    }
+}
+
+/// What closes quiet streams now and then, as proxies do, costs nothing.
+#[tokio::test]
+async fn a_stream_of_its_own_that_lasted_is_opened_again_for_ever() {
+    let mut fixture = Fixture::start().await;
+    let (client, mut stream) = listening(&mut fixture, Client::builder().policy(hasty())).await;
+    let mut events = client.events();
+    stream.raw("retry: 1\n\n").await;
+    for graceful in [true, false, true, false, true] {
+        fixture.settle().await;
+        pass(LASTING).await;
+        if graceful {
+            stream.end().await
+        } else {
+            stream.0.cut()
+        }
+        stream = fixture.verb("GET").await.stream().await;
+    }
+    hear_of_tools(&mut stream, &mut events).await;
+}
+
+/// Neither a first failure nor a place that is no longer known is the end of listening.
+#[tokio::test]
+async fn a_stream_of_its_own_begins_late_or_anew() {
+    let mut fixture = Fixture::start().await;
+    let legacy = contexture::revision::Revision::LEGACY;
+    let connecting = Client::builder().revisions(&legacy).connect(fixture.url());
+    let (client, mut stream) = tokio::join!(connecting, async {
+        fixture.post("initialize").await.opens(SESSION, handshake("2025-06-18")).await;
+        fixture.post("notifications/initialized").await.accept().await;
+        fixture.verb("GET").await.refuse(503, "").await;
+        fixture.verb("GET").await.cut();
+        fixture.verb("GET").await.stream().await
+    });
+    let client = client.expect("connected");
+    let mut events = client.events();
+    stream.raw("id: g-1\nretry: 1\ndata:\n\n").await;
+    stream.end().await;
+    let again = fixture.verb("GET").await;
+    assert_eq!(again.request.header("last-event-id"), Some("g-1"));
+    again.refuse(400, "never given").await;
+    let afresh = fixture.verb("GET").await;
+    assert_eq!(afresh.request.header("last-event-id"), None);
+    assert_eq!(afresh.request.header("mcp-session-id"), Some(SESSION));
+    hear_of_tools(&mut afresh.stream().await, &mut events).await;
+}
+
+/// A long call behind something that cuts quiet streams: every connection does its part.
+#[tokio::test]
+async fn a_call_outlives_many_connections_that_lasted() {
+    let (client, mut fixture) = pair(Client::builder().policy(hasty()), "2025-11-25").await;
+    let (reply, ()) = tokio::join!(client.call("t", ()).into_future(), async {
+        let seen = fixture.post("tools/call").await;
+        let answer = seen.response_with(said("at last"));
+        let mut stream = seen.stream().await;
+        stream.raw("id: e\nretry: 1\ndata:\n\n").await;
+        for _ in 0..5 {
+            fixture.settle().await;
+            pass(LASTING).await;
+            stream.end().await;
+            let again = fixture.verb("GET").await;
+            assert_eq!(again.request.header("last-event-id"), Some("e"));
+            stream = again.stream().await;
+            stream.raw("id: e\ndata:\n\n").await;
+        }
+        stream.event(Some("f"), &answer).await;
+        stream.end().await;
+    });
+    assert_eq!(reply.expect("a reply").text(), "at last");
+    // Its own patience ends it all the same.
+    let call = client.call("t", ()).max_time(Duration::from_secs(5));
+    let (reply, ()) = tokio::join!(call.into_future(), async {
+        let mut stream = fixture.post("tools/call").await.stream().await;
+        stream.raw("id: e\nretry: 1\ndata:\n\n").await;
+        for _ in 0..2 {
+            fixture.settle().await;
+            pass(LASTING).await;
+            stream.end().await;
+            stream = fixture.verb("GET").await.stream().await;
+        }
+        fixture.settle().await;
+        pass(Duration::from_secs(5)).await;
+        stream.0.gone().await;
+    });
+    assert!(matches!(reply, Err(Error::Timeout(_))), "{reply:?}");
+}
+
+/// A server that takes what nobody waits for, and never says so, holds nothing for ever.
+#[tokio::test]
+async fn what_nobody_waits_for_has_its_time() {
+    let mut policy = Policy::default();
+    policy.patience.idle = Duration::from_millis(300);
+    let mut fixture = Fixture::start().await;
+    let date = contexture::revision::Revision::parse("2025-06-18").expect("a revision");
+    let connecting = Client::builder().policy(policy).revisions(&[date]).connect(fixture.url());
+    let (client, mut initialized) = tokio::join!(connecting, async {
+        fixture.post("initialize").await.opens(SESSION, handshake("2025-06-18")).await;
+        fixture.post("notifications/initialized").await
+    });
+    let client = client.expect("connected");
+    // What waits for it goes on without it.
+    let call = client.call("t", ()).timeout(Duration::from_secs(20));
+    let (reply, ()) = tokio::join!(call.into_future(), async {
+        initialized.gone().await;
+        fixture.post("tools/call").await.result(said("fine")).await;
+    });
+    assert_eq!(reply.expect("a reply").text(), "fine");
+    // The stream of the server is asked for again.
+    fixture.verb("GET").await.gone().await;
+    fixture.verb("GET").await.refuse(405, "").await;
+    // A call that is given up is cancelled, and that is given up, too.
+    let (reply, held) = tokio::join!(client.call("t", ()).into_future(), fixture.post("tools/call"));
+    assert!(matches!(reply, Err(Error::Timeout(_))), "{reply:?}");
+    fixture.post("notifications/cancelled").await.gone().await;
+    drop(held);
+    assert!(!client.is_closed());
 }
 
 /// Changes of the modern era come on a request that stays open.

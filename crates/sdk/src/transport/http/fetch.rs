@@ -1,7 +1,8 @@
 //! HTTP itself: connections, TLS, proxies, redirects. The only file that knows which library does it.
 //!
 //! Nothing is ever sent to another origin than the one that the application named, there is no cookie jar, no
-//! decompression, and no request is repeated.
+//! decompression, and no request is repeated that may have reached a server. (One that found its kept connection
+//! closed before a byte of it was written goes over another.)
 
 use std::error::Error as _;
 use std::fmt;
@@ -108,6 +109,8 @@ impl Fetch {
             .redirect(reqwest::redirect::Policy::none())
             .connect_timeout(policy.connect_time)
             .tcp_nodelay(true)
+            // Whether a server that says it did not begin has begun is not ours to believe.
+            .retry(reqwest::retry::never())
             .user_agent(concat!("contexture/", env!("CARGO_PKG_VERSION")));
         if address.is_loopback() {
             // What stays on this machine has no business with a proxy.

@@ -61,11 +61,14 @@ struct Bounds {
     message: usize,
     /// How often in a row a stream is opened again without bringing anything.
     attempts: u32,
+    /// How long a server may take to begin an answer that no caller waits for.
+    time: Duration,
 }
 
 impl Bounds {
     fn new(policy: &Policy) -> Self {
-        Self { message: policy.line_bytes, attempts: policy.stream_attempts }
+        let time = policy.patience.idle.min(policy.patience.total);
+        Self { message: policy.line_bytes, attempts: policy.stream_attempts, time }
     }
 }
 
@@ -81,6 +84,8 @@ enum Report {
     Session(HeaderValue),
     /// The server has heard that the handshake is done.
     Acknowledged,
+    /// The server no longer knows the session.
+    Forgotten,
     /// The one stream that everything comes on is over.
     Ended(String),
 }
@@ -114,3 +119,5 @@ impl Way {
 /// The shortest and the longest time between two attempts to open a stream, whatever a server wishes.
 const SHORTEST_WAIT: Duration = Duration::from_millis(100);
 const LONGEST_WAIT: Duration = Duration::from_secs(30);
+/// A connection that stood for so long did what it was opened for, whether or not there was something to say.
+const LASTING: Duration = Duration::from_secs(1);

@@ -1,7 +1,7 @@
 //! A stream of events that survives its connections.
 //!
 //! What breaks is asked for again with GET, from the last event on. How long to wait is the server's to say,
-//! within bounds; how often is not.
+//! within bounds; how often is not. It does not decide whether a stream is worth having for ever: its owner does.
 
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::time::Duration;
@@ -10,9 +10,10 @@ use ::http::header::ACCEPT;
 use ::http::{HeaderName, HeaderValue, Method};
 use contexture_core::http::header;
 use contexture_core::http::sse::{Event, Reader};
+use tokio::time::{Instant, timeout};
 
 use super::fetch::Reply;
-use super::{LONGEST_WAIT, SHORTEST_WAIT, Way};
+use super::{LASTING, LONGEST_WAIT, SHORTEST_WAIT, Way};
 use crate::transport::Failure;
 
 /// The first wait where the server names none.
@@ -28,7 +29,9 @@ pub(super) struct Stream {
     /// The last event that was heard of.
     last_id: Option<String>,
     retry: Option<Duration>,
-    /// Connections in a row that brought nothing.
+    /// When the connection began.
+    began: Instant,
+    /// Connections in a row that brought nothing and did not last.
     failures: u32,
     /// How the last connection ended.
     broken: String,
@@ -45,7 +48,8 @@ impl Stream {
     /// A stream that has begun as the answer to something else.
     pub(super) fn new(way: Way, reply: Option<Reply>) -> Self {
         let reader = Reader::new(way.bounds.message);
-        Self { way, reply, reader, last_id: None, retry: None, failures: 0, broken: String::new() }
+        let (began, broken) = (Instant::now(), String::new());
+        Self { way, reply, reader, last_id: None, retry: None, began, failures: 0, broken }
     }
 
     /// The next event; nothing where the connection ends.
@@ -90,6 +94,14 @@ impl Stream {
         }
         self.broken = how;
         self.reply = None;
+        self.forgive();
+    }
+
+    /// Quiet streams are cut by whatever is between us and the server: that is no failure.
+    fn forgive(&mut self) {
+        if self.began.elapsed() >= LASTING {
+            self.failures = 0;
+        }
     }
 
     /// Whether the server could go on where it stopped.
@@ -112,9 +124,7 @@ impl Stream {
                     self.broken
                 )));
             }
-            tokio::time::sleep(self.wait()).await;
-            self.failures += 1;
-            match self.open().await {
+            match self.open_again().await {
                 Ok(()) => return Ok(()),
                 Err(Closed::Refused(status)) if status < 500 => {
                     let how =
@@ -130,6 +140,18 @@ impl Stream {
         }
     }
 
+    /// Waits, the longer the more attempts were in vain, and tries once.
+    pub(super) async fn open_again(&mut self) -> Result<(), Closed> {
+        tokio::time::sleep(self.wait()).await;
+        self.failures = self.failures.saturating_add(1);
+        self.open().await
+    }
+
+    /// What was missed is lost: the next attempt begins anew. Says whether that makes a difference.
+    pub(super) fn begin_anew(&mut self) -> bool {
+        self.last_id.take().is_some()
+    }
+
     /// Opens the stream with GET.
     pub(super) async fn open(&mut self) -> Result<(), Closed> {
         let mut headers = self.way.headers.clone();
@@ -138,7 +160,13 @@ impl Stream {
         if let Some(last) = last {
             headers.insert(HeaderName::from_static(header::LAST_EVENT_ID), last);
         }
-        let sent = self.way.fetch.send(Method::GET, &self.way.address, &headers, None).await;
+        self.began = Instant::now();
+        let sent = self.way.fetch.send(Method::GET, &self.way.address, &headers, None);
+        let Ok(sent) = timeout(self.way.bounds.time, sent).await else {
+            // There are servers that say nothing at all before the first event.
+            self.forgive();
+            return Err(Closed::Failed(Failure::Interrupted("no answer in time".into())));
+        };
         let reply = sent.map_err(Closed::Failed)?;
         match reply.status() {
             200 if reply.media_type() == EVENT_STREAM => {
@@ -158,7 +186,8 @@ impl Stream {
 
     /// How long to wait before the next attempt.
     fn wait(&self) -> Duration {
-        wait(self.retry, self.failures, jitter())
+        let in_vain = self.failures >= self.way.bounds.attempts;
+        wait(self.retry, if in_vain { u32::MAX } else { self.failures }, jitter())
     }
 }
 

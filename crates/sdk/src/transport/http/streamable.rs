@@ -145,6 +145,7 @@ impl HttpTransport {
             Report::Done(id) => drop(self.open.remove(&id)),
             Report::Session(session) => self.session = Some(session),
             Report::Acknowledged => self.acknowledged(),
+            Report::Forgotten => self.is_forgotten = true,
             Report::Ended(how) => {
                 tracing::debug!(how, "the stream of the server is over");
                 return Some(Incoming::End);
@@ -159,7 +160,7 @@ impl HttpTransport {
             let mut headers = HeaderMap::new();
             identify(&mut headers, self.rules, self.session.as_ref());
             let stream = Stream::new(self.way(headers), None);
-            self.start_listening(listen(stream, self.reporter.clone()));
+            self.start_listening(listen(stream, self.reporter.clone(), self.session.is_some()));
         }
         for message in self.held.take().into_iter().flatten() {
             self.dispatch(message);
@@ -207,28 +208,46 @@ impl HttpTransport {
     }
 }
 
-/// Listens to what the server says unasked, for as long as it lets us.
-async fn listen(mut stream: Stream, reports: Reports) {
-    match stream.open().await {
-        Ok(()) => {}
-        // There need not be such a stream.
-        Err(Closed::Refused(404 | 405)) => return,
-        Err(Closed::Refused(status)) => {
-            return tracing::warn!(status, "the server's stream cannot be opened");
-        }
-        Err(Closed::Failed(failure)) => {
-            return tracing::warn!(?failure, "the server's stream cannot be opened");
-        }
-    }
+/// Listens to what the server says unasked. Interruptions never end this: only the server does, by what it says.
+async fn listen(mut stream: Stream, reports: Reports, has_session: bool) {
+    let mut was_open = false;
+    let mut opened = stream.open().await;
     loop {
-        let resumed = match pass_on(&mut stream, &reports, false).await {
-            Ok(()) => stream.resume().await,
-            Err(failure) => Err(failure),
-        };
-        if let Err(failure) = resumed {
-            return tracing::warn!(?failure, "the server's stream is over");
+        match opened {
+            Ok(()) => {
+                was_open = true;
+                if let Err(failure) = pass_on(&mut stream, &reports, false).await {
+                    return tracing::warn!(?failure, "the server's stream is over");
+                }
+            }
+            Err(Closed::Refused(404)) if was_open && has_session => {
+                tracing::info!("the server no longer knows the session");
+                let _ = reports.send(Report::Forgotten).await;
+                return;
+            }
+            // There need not be such a stream.
+            Err(Closed::Refused(404 | 405)) => return,
+            Err(Closed::Refused(status)) if !was_open && is_final(status) => {
+                return tracing::warn!(status, "the server's stream cannot be opened");
+            }
+            Err(Closed::Refused(status)) => {
+                let missed = is_final(status) && stream.begin_anew();
+                tracing::info!(status, missed, "the server's stream cannot be opened for now");
+            }
+            Err(Closed::Failed(failure @ (Failure::Interrupted(_) | Failure::Unreachable(_)))) => {
+                tracing::info!(?failure, "the server's stream cannot be opened for now");
+            }
+            Err(Closed::Failed(failure)) => {
+                return tracing::warn!(?failure, "the server's stream cannot be opened");
+            }
         }
+        opened = stream.open_again().await;
     }
+}
+
+/// Whether it is of no use to ask for the very same once more.
+fn is_final(status: u16) -> bool {
+    status == 501 || (status < 500 && !matches!(status, 408 | 409 | 425 | 429))
 }
 
 /// Listens to the one stream that everything comes on. Its end is the end of the session.
