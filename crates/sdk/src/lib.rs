@@ -4,7 +4,8 @@
 //!
 //! Put a [`Server`] together from functions with [`#[tool]`](macro@tool), [`#[prompt]`](macro@prompt) and
 //! [`#[resource]`](macro@resource), from an `impl` block with [`#[handlers]`](macro@handlers), or with the
-//! builders [`tool()`], [`prompt()`] and [`resource()`]; then [serve](Server::serve_stdio) it.
+//! builders [`tool()`], [`prompt()`] and [`resource()`]; then [serve](Server::serve_stdio) it, or
+//! [over HTTP](Server::serve_http).
 //!
 //! ```no_run
 //! use contexture::{Server, tool};
@@ -38,7 +39,8 @@
 //!
 //! # Features
 //!
-//! All are on by default and additive: `server`, `client`, `macros`, `validation` (JSON Schemas are checked).
+//! All are on by default and additive: `server`, `client`, `http` (both sides of it; or `http-server` and `http-client`
+//! alone), `macros`, `validation` (JSON Schemas are checked).
 //! Bounds on what a peer may cost are in [`Policy`].
 
 #[cfg(feature = "macros")]
