@@ -250,7 +250,7 @@ mod tests {
         Catalogue::from([
             ("PING-A".into(), entry("ping", Level::Must)),
             ("PING-B".into(), entry("ping", Level::Should)),
-            ("HTTP-A".into(), entry("streamable-http", Level::Must)),
+            ("HTTP-A".into(), entry("authorization", Level::Must)),
         ])
     }
 
