@@ -12,8 +12,14 @@ use bytes::{Bytes, BytesMut};
 use http_body::{Body as HttpBody, Frame, SizeHint};
 use tokio::time::Sleep;
 
+use super::listener::Open;
+
 /// The body of a response.
-pub struct Body(Kind);
+pub struct Body {
+    kind: Kind,
+    /// Its connection is in use for as long as this is here.
+    open: Option<Open>,
+}
 
 enum Kind {
     Empty,
@@ -28,16 +34,25 @@ pub(super) trait Events: Send {
 }
 
 impl Body {
+    fn new(kind: Kind) -> Self {
+        Self { kind, open: None }
+    }
+
+    /// Keeps a connection in use until this is sent.
+    pub(super) fn holds(&mut self, open: Option<Open>) {
+        self.open = open;
+    }
+
     pub(super) fn empty() -> Self {
-        Self(Kind::Empty)
+        Self::new(Kind::Empty)
     }
 
     pub(super) fn whole(bytes: impl Into<Bytes>) -> Self {
-        Self(Kind::Whole(bytes.into()))
+        Self::new(Kind::Whole(bytes.into()))
     }
 
     pub(super) fn events(events: impl Events + 'static) -> Self {
-        Self(Kind::Events(Box::pin(events)))
+        Self::new(Kind::Events(Box::pin(events)))
     }
 }
 
@@ -49,11 +64,11 @@ impl HttpBody for Body {
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
-        let next = match &mut self.0 {
+        let next = match &mut self.kind {
             Kind::Empty => None,
             Kind::Whole(bytes) => {
                 let bytes = std::mem::take(bytes);
-                self.0 = Kind::Empty;
+                self.kind = Kind::Empty;
                 Some(bytes)
             }
             Kind::Events(events) => match events.as_mut().poll_events(cx) {
@@ -62,17 +77,17 @@ impl HttpBody for Body {
             },
         };
         if next.is_none() {
-            self.0 = Kind::Empty;
+            self.kind = Kind::Empty;
         }
         Poll::Ready(next.map(|bytes| Ok(Frame::data(bytes))))
     }
 
     fn is_end_stream(&self) -> bool {
-        matches!(self.0, Kind::Empty)
+        matches!(self.kind, Kind::Empty)
     }
 
     fn size_hint(&self) -> SizeHint {
-        match &self.0 {
+        match &self.kind {
             Kind::Empty => SizeHint::with_exact(0),
             Kind::Whole(bytes) => SizeHint::with_exact(bytes.len() as u64),
             Kind::Events(_) => SizeHint::default(),
@@ -82,7 +97,7 @@ impl HttpBody for Body {
 
 impl fmt::Debug for Body {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self.0 {
+        f.write_str(match self.kind {
             Kind::Empty => "Body::Empty",
             Kind::Whole(_) => "Body::Whole",
             Kind::Events(_) => "Body::Events",

@@ -3,17 +3,23 @@
 //! Loopback unless told otherwise. Slow heads, large heads and too many connections are bounded here; what is
 //! inside a request is the service's.
 
+use std::convert::Infallible;
 use std::net::SocketAddr;
+use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
+use http::{Request, Response};
+use hyper::body::Incoming;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto::Builder;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::task::JoinSet;
 
+use super::service::Answering;
 use super::{Body, HttpServer};
 use crate::server::built::terminated;
 use crate::server::bus::Change;
@@ -116,8 +122,8 @@ fn protocol(policy: &Policy) -> Builder<TokioExecutor> {
     let mut builder = Builder::new(TokioExecutor::new());
     builder
         .http1()
-        .timer(TokioTimer::new())
-        .header_read_timeout(policy.header_time)
+        // Slow heads are watched over by `Use`.
+        .header_read_timeout(None)
         .max_buf_size(HEAD_BYTES)
         .max_headers(HEADERS);
     builder
@@ -130,20 +136,79 @@ fn protocol(policy: &Policy) -> Builder<TokioExecutor> {
     builder
 }
 
-/// The service of one connection, which knows whether it was ever asked for anything.
-struct OneConnection {
-    server: HttpServer,
-    asked: Arc<AtomicBool>,
+/// What a connection has been used for. Counted instead of timed: a timer for every request would cost more than
+/// most of what is done for it.
+#[derive(Debug, Default)]
+struct Use {
+    begun: AtomicUsize,
+    open: AtomicUsize,
 }
 
-impl hyper::service::Service<http::Request<hyper::body::Incoming>> for OneConnection {
-    type Response = http::Response<Body>;
-    type Error = std::convert::Infallible;
-    type Future = <HttpServer as tower_service::Service<http::Request<hyper::body::Incoming>>>::Future;
+/// A request that is being answered.
+#[derive(Debug)]
+pub(super) struct Open(Arc<Use>);
 
-    fn call(&self, request: http::Request<hyper::body::Incoming>) -> Self::Future {
-        self.asked.store(true, Ordering::Relaxed);
-        self.server.answer(request)
+impl Open {
+    fn new(used: &Arc<Use>) -> Self {
+        used.begun.fetch_add(1, Ordering::Relaxed);
+        used.open.fetch_add(1, Ordering::Relaxed);
+        Self(Arc::clone(used))
+    }
+}
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        self.0.open.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+impl Use {
+    /// Ready when nobody has asked for anything, and got nothing, for half of this time at least and all of it
+    /// at most: the client is silent, or takes too long to say what it wants.
+    async fn silence(&self, patience: Duration) {
+        let mut begun = 0;
+        loop {
+            tokio::time::sleep(patience / 2).await;
+            let now = self.begun.load(Ordering::Relaxed);
+            if now == begun && self.open.load(Ordering::Relaxed) == 0 {
+                return;
+            }
+            begun = now;
+        }
+    }
+}
+
+/// The service of one connection.
+struct OneConnection {
+    server: HttpServer,
+    used: Arc<Use>,
+}
+
+impl hyper::service::Service<Request<Incoming>> for OneConnection {
+    type Response = Response<Body>;
+    type Error = Infallible;
+    type Future = Answered;
+
+    fn call(&self, request: Request<Incoming>) -> Answered {
+        Answered { open: Some(Open::new(&self.used)), answering: self.server.answer(request) }
+    }
+}
+
+/// A response that keeps its connection from being taken for silent.
+struct Answered {
+    open: Option<Open>,
+    answering: Answering,
+}
+
+impl Future for Answered {
+    type Output = Result<Response<Body>, Infallible>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let mut answer = ready!(self.answering.as_mut().poll(cx));
+        if let Ok(response) = &mut answer {
+            response.body_mut().holds(self.open.take());
+        }
+        Poll::Ready(answer)
     }
 }
 
@@ -172,21 +237,14 @@ async fn serve_one(
         return;
     }
     let patience = server.policy().header_time;
-    let asked = Arc::new(AtomicBool::new(false));
-    let service = OneConnection { server, asked: Arc::clone(&asked) };
+    let used = Arc::new(Use::default());
+    let service = OneConnection { server, used: Arc::clone(&used) };
     let connection = builder.serve_connection(TokioIo::new(stream), service);
     let mut connection = std::pin::pin!(connection);
     let stop = async { drop(stopped.wait_for(|stopped| *stopped).await) };
-    // Which protocol is spoken is found out without a clock, so whoever says nothing is watched from here.
-    let silence = async {
-        tokio::time::sleep(patience).await;
-        if asked.load(Ordering::Relaxed) {
-            std::future::pending::<()>().await;
-        }
-    };
     let ended = tokio::select! {
         ended = connection.as_mut() => ended,
-        () = silence => return,
+        () = used.silence(patience) => return,
         () = stop => {
             connection.as_mut().graceful_shutdown();
             connection.await
