@@ -247,3 +247,28 @@ pub(super) fn unsupported_version(requested: &str) -> ErrorObject {
 fn missing(key: &str) -> ErrorObject {
     ErrorObject::invalid_params(format!("_meta lacks \"io.modelcontextprotocol/{key}\""))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::json_rpc::{Decoder, Message};
+
+    #[test]
+    fn long_metadata_is_read_and_not_remembered() {
+        for (name, remembered) in [("short".to_owned(), true), ("x".repeat(REMEMBERED_BYTES), false)] {
+            let version = Revision::NEWEST_MODERN;
+            let text = format!(
+                r#"{{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{{"_meta":{{
+                "io.modelcontextprotocol/protocolVersion":"{version}",
+                "io.modelcontextprotocol/clientCapabilities":{{}},
+                "io.modelcontextprotocol/clientInfo":{{"name":"{name}","version":"1"}}}}}}}}"#
+            );
+            let mut decoder = Decoder::default();
+            let Ok(Message::Request(request)) = decoder.message(&text) else { panic!("a request") };
+            let mut cache = PeerCache::default();
+            let admitted = admit_modern(&request, &mut cache, None).expect("a modern request");
+            assert!(admitted.is_ok_and(|exchange| exchange.peer.info.is_some()));
+            assert_eq!((cache.last.is_some(), cache.whole.is_some()), (remembered, remembered));
+        }
+    }
+}

@@ -18,8 +18,8 @@ pub(super) struct Opened {
     pub(super) session: engine::Session,
     /// What the client was told that this server has.
     pub(super) declared: Declared,
-    /// The answer, in the words of the agreed revision; none where the session was opened before.
-    pub(super) result: Option<InitializeResult>,
+    /// The answer, in the words of the agreed revision.
+    pub(super) result: InitializeResult,
 }
 
 impl Serving {
@@ -73,7 +73,7 @@ impl Serving {
         result.lower(revision.rules());
         let (level, limit) = (self.offer.log_level, self.policy.subscriptions);
         let session = engine::Session::open(params, revision, level, limit);
-        Ok(Opened { session, declared, result: Some(result) })
+        Ok(Opened { session, declared, result })
     }
 }
 

@@ -54,7 +54,6 @@ pub(super) struct Connection<T> {
     complaints: engine::Allowance,
     pub(super) principal: Principal,
     pulse: Pulse,
-    alarm: Option<Pin<Box<Sleep>>>,
     /// Work of hooks, which belongs to no exchange.
     pub(super) hooks: AtWork,
     draining: Option<Pin<Box<Sleep>>>,
@@ -81,7 +80,6 @@ impl<T: Transport> Connection<T> {
             complaints: engine::Allowance::new(COMPLAINTS_PER_SECOND),
             principal,
             pulse: Pulse::new(serving.keep_alive),
-            alarm: None,
             hooks: AtWork::default(),
             draining: None,
             modern: true,
@@ -171,17 +169,7 @@ impl<T: Transport> Connection<T> {
         if self.pulse.is_dead() && self.draining.is_none() {
             self.drain();
         }
-        let Some(next) = self.pulse.next() else {
-            self.alarm = None;
-            return;
-        };
-        let alarm = self.alarm.get_or_insert_with(|| Box::pin(tokio::time::sleep_until(next)));
-        if alarm.deadline() != next {
-            alarm.as_mut().reset(next);
-        }
-        if alarm.as_mut().poll(cx).is_ready() {
-            cx.waker().wake_by_ref();
-        }
+        self.pulse.poll_next(cx);
     }
 
     /// Everything that is there to be read, unless the peer has too much of ours to read itself.

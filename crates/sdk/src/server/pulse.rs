@@ -2,11 +2,13 @@
 //!
 //! One question at a time, never more often than once a second, and only where the era has `ping`.
 
+use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::task::Context as TaskContext;
 use std::time::Duration;
 
-use tokio::time::Instant;
+use tokio::time::{Instant, Sleep};
 
 use super::operation::BoxFuture;
 use super::wire::Wire;
@@ -37,18 +39,26 @@ const SHORTEST: Duration = Duration::from_secs(1);
 pub(super) struct Pulse {
     settings: Option<KeepAlive>,
     next: Option<Instant>,
+    alarm: Option<Pin<Box<Sleep>>>,
     asking: Arc<AtomicBool>,
     failed: Arc<AtomicU32>,
 }
 
 impl Pulse {
     pub(super) fn new(settings: Option<KeepAlive>) -> Self {
-        Self { settings, next: None, asking: Arc::default(), failed: Arc::default() }
+        Self { settings, next: None, alarm: None, asking: Arc::default(), failed: Arc::default() }
     }
 
-    /// When the next question is due.
-    pub(super) fn next(&self) -> Option<Instant> {
-        self.next
+    /// Has the task woken when the next question is due.
+    pub(super) fn poll_next(&mut self, cx: &mut TaskContext<'_>) {
+        let Some(next) = self.next else { return };
+        let alarm = self.alarm.get_or_insert_with(|| Box::pin(tokio::time::sleep_until(next)));
+        if alarm.deadline() != next {
+            alarm.as_mut().reset(next);
+        }
+        if alarm.as_mut().poll(cx).is_ready() {
+            cx.waker().wake_by_ref();
+        }
     }
 
     pub(super) fn is_dead(&self) -> bool {

@@ -1,10 +1,13 @@
 //! What a review found wrong, each as a test of its own.
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use contexture::{Policy, resource};
+use contexture::{Context, Policy, Server, State, resource, tool};
 use serde_json::json;
+use tokio::sync::Notify;
 
+use super::inside::{Inside, piece};
 use super::resumption::begun;
 use super::support::{LEGACY, POLLED, Peer, Site, hello, request, server, text_of};
 
@@ -113,4 +116,60 @@ async fn what_a_call_says_to_nobody_is_kept_like_everything_else() {
         tokio::task::yield_now().await;
     }
     assert_eq!(peer.resume(&seen).await.status, 404, "the oldest of it is gone");
+}
+
+/// Is cancelled while it does its last work, and answers all the same.
+async fn last_moment(ctx: Context, here: State<Arc<Notify>>) -> &'static str {
+    here.notify_one();
+    while !ctx.is_cancelled() {
+        std::thread::yield_now();
+    }
+    "too late"
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_cancellation_that_comes_with_the_answer_costs_no_place() {
+    let mut policy = Policy::default();
+    policy.in_flight = 2;
+    let here = Arc::new(Notify::new());
+    let server = Server::new("test", "1.0.0").state(Arc::clone(&here)).policy(policy);
+    let server = server.tool(tool("now").handler(|| async { "now" })).tool(tool("last").handler(
+        |ctx: Context, here: State<Arc<Notify>>| async move {
+            // Not at the first poll: only what goes on for longer is in the table.
+            tokio::task::yield_now().await;
+            last_moment(ctx, here).await
+        },
+    ));
+    let site = Site::of(server).await;
+    let peer = Peer::of(&site, POLLED).await;
+    for _ in 0..4 {
+        let call = peer.request("tools/call", json!({ "name": "last", "arguments": {} }));
+        let sent = tokio::spawn(peer.post(&call).send());
+        here.notified().await;
+        let cancelled = json!({ "requestId": call["id"] });
+        let cancelled = json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": cancelled });
+        assert_eq!(peer.tell(&cancelled).await, 202);
+        drop(sent.await.expect("a response"));
+    }
+    let answer = peer.call("tools/call", json!({ "name": "now", "arguments": {} })).await;
+    assert_eq!(text_of(&answer), "now");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_session_is_idle_from_the_end_of_its_last_stream() {
+    let mut policy = Policy::default();
+    policy.session_idle = Duration::from_secs(600);
+    let (server, _calls) = server();
+    let inside = Inside::of(server.policy(policy), |http| http);
+    let session = inside.session(POLLED).await;
+    let mut body = inside.send(session.get()).await.into_body();
+    let began = tokio::time::Instant::now();
+    while began.elapsed() < Duration::from_secs(3000) {
+        piece(&mut body).await.expect("it stays open");
+    }
+    drop(body);
+    tokio::time::sleep(Duration::from_secs(400)).await;
+    assert_eq!(inside.http.sessions(), 1, "it was of use until a moment ago");
+    tokio::time::sleep(Duration::from_secs(400)).await;
+    assert_eq!(inside.http.sessions(), 0);
 }

@@ -79,7 +79,7 @@ impl Answering {
         let streams = self.wire.has_output();
         match first {
             Poll::Ready(Finished::Line(status, line)) if !streams => {
-                Poll::Ready(Form::Whole(whole(status, line)))
+                Poll::Ready(Form::Whole(reply::json(status, line)))
             }
             Poll::Ready(Finished::Line(_, line)) => {
                 self.say(line);
@@ -218,14 +218,6 @@ pub(super) fn status(rules: &Rules, error: &ErrorObject) -> StatusCode {
         code => status_of(code),
     };
     StatusCode::from_u16(status).unwrap_or(StatusCode::OK)
-}
-
-fn whole(status: StatusCode, line: Vec<u8>) -> Response<Body> {
-    let mut response = reply::json(status, line);
-    if status == StatusCode::TOO_MANY_REQUESTS {
-        response.headers_mut().insert(http::header::RETRY_AFTER, http::HeaderValue::from_static("1"));
-    }
-    response
 }
 
 /// Refuses a request by its id.

@@ -11,6 +11,7 @@ use http::{HeaderMap, HeaderValue, Response, StatusCode};
 use super::body::Body;
 use super::reply;
 use super::site::{Authority, Site};
+use crate::server::mirrored::single;
 
 /// Which hosts and origins are served.
 #[derive(Debug, Clone, Default)]
@@ -79,7 +80,7 @@ impl Guard {
 
     fn host(&self, head: &Parts) -> Checked<Authority> {
         let bad = || Box::new(reply::refused(StatusCode::BAD_REQUEST, "a request names one host"));
-        let header = single(&head.headers, &HOST).map_err(|()| bad())?;
+        let header = single(&head.headers, &HOST).map_err(|_| bad())?;
         let target = head.uri.authority().map(http::uri::Authority::as_str);
         // Where both are there, the target is what is meant and the header what others look at.
         let mut named = [target, header].into_iter().flatten();
@@ -113,16 +114,6 @@ impl Guard {
 
 fn refuse<T>(status: StatusCode, why: &str) -> Checked<T> {
     Err(Box::new(reply::refused(status, why)))
-}
-
-/// A header that may be there once, as text.
-pub(super) fn single<'a>(headers: &'a HeaderMap, name: &http::HeaderName) -> Result<Option<&'a str>, ()> {
-    let mut values = headers.get_all(name).iter();
-    match (values.next(), values.next()) {
-        (None, _) => Ok(None),
-        (Some(value), None) => value.to_str().map(Some).map_err(drop),
-        _ => Err(()),
-    }
 }
 
 /// Refuses bodies that are not plain JSON, or longer than the limit, before they are read.

@@ -145,6 +145,7 @@ impl Post {
             Err(full) => return full.refusal(),
         };
         let serving = &self.table.serving;
+        let opened = (opened.session, opened.declared);
         self.table.enter(&HttpSession::new(id.into(), self.principal.clone(), opened, serving, place));
         response.headers_mut().insert(name::SESSION_ID, value);
         response

@@ -14,6 +14,8 @@ const TEXT: HeaderValue = HeaderValue::from_static("text/plain; charset=utf-8");
 const EVENTS: HeaderValue = HeaderValue::from_static("text/event-stream");
 const NO_CACHE: HeaderValue = HeaderValue::from_static("no-cache");
 const BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
+/// In seconds.
+const SOON: HeaderValue = HeaderValue::from_static("1");
 const NO: HeaderValue = HeaderValue::from_static("no");
 
 /// A message.
@@ -21,6 +23,9 @@ pub(super) fn json(status: StatusCode, message: impl Into<Bytes>) -> Response<Bo
     let mut response = Response::new(Body::whole(message));
     *response.status_mut() = status;
     response.headers_mut().insert(CONTENT_TYPE, JSON);
+    if status == StatusCode::TOO_MANY_REQUESTS {
+        response.headers_mut().insert(RETRY_AFTER, SOON);
+    }
     response
 }
 
@@ -63,7 +68,7 @@ pub(super) fn not_allowed(allowed: &'static str) -> Response<Body> {
 /// Too much at once.
 pub(super) fn busy(status: StatusCode, why: &str) -> Response<Body> {
     let mut response = refused(status, why);
-    response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("1"));
+    response.headers_mut().insert(RETRY_AFTER, SOON);
     response
 }
 
@@ -76,11 +81,7 @@ pub(super) fn error(
 ) -> Response<Body> {
     let mut line = Vec::new();
     json_rpc::error_line(id, null_id, error, &mut line);
-    let mut response = json(status, line);
-    if status == StatusCode::TOO_MANY_REQUESTS {
-        response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("1"));
-    }
-    response
+    json(status, line)
 }
 
 /// The authorizer said no.

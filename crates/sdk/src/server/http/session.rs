@@ -15,7 +15,6 @@ use super::stream::Stream;
 use super::table::Place;
 use crate::Policy;
 use crate::engine;
-use crate::server::admission::Opened;
 use crate::server::bus::Membership;
 use crate::server::hooks::{Occasion, SessionHook};
 use crate::server::ledger::Ledger;
@@ -73,7 +72,7 @@ impl HttpSession {
     pub(super) fn new(
         id: Arc<str>,
         principal: Principal,
-        opened: Opened,
+        (session, declared): (engine::Session, Declared),
         serving: &Arc<Serving>,
         (place, began): (Place, Instant),
     ) -> Arc<Self> {
@@ -83,8 +82,8 @@ impl HttpSession {
         let general = Wire::new(policy, Some(Arc::clone(&talk)));
         talk.speaks_over(&general);
         let inner = Inner {
-            session: opened.session,
-            declared: opened.declared,
+            session,
+            declared,
             ledger: Ledger::new(policy),
             streams: Vec::new(),
             readers: Vec::new(),

@@ -19,7 +19,6 @@ use crate::engine;
 use crate::model::{ClientCapabilities, Implementation, InitializeParams, LoggingLevel};
 use crate::revision::Revision;
 use crate::server::Principal;
-use crate::server::admission::Opened;
 use crate::server::mirrored::{name, single};
 
 /// A future of a [`SessionStore`].
@@ -124,7 +123,7 @@ impl Table {
         }
         let watched: Vec<_> =
             record.subscriptions.into_iter().filter(|uri| session.subscribe(uri.clone()).is_ok()).collect();
-        let opened = Opened { session, declared: (&serving.capabilities()).into(), result: None };
+        let opened = (session, (&serving.capabilities()).into());
         // There may be no room: then it stays unknown here.
         let Ok(place) = self.place(principal) else { return };
         let session = HttpSession::new(record.id.into(), owner, opened, serving, (place, self.began));

@@ -230,7 +230,6 @@ pub(super) struct SessionEvents {
     consulted: FuturesUnordered<Run>,
     pulse: Pulse,
     pings: FuturesUnordered<BoxFuture<()>>,
-    alarm: Option<Pin<Box<Sleep>>>,
     comments: Comments,
     ended: bool,
     _busy: Busy,
@@ -256,7 +255,6 @@ impl SessionEvents {
             first,
             consulted: FuturesUnordered::new(),
             pings: FuturesUnordered::new(),
-            alarm: None,
             comments: Comments::new(table.serving.policy.stream_pulse),
             table: Arc::clone(table),
             ended: false,
@@ -299,15 +297,7 @@ impl SessionEvents {
             self.table.remove(&self.session.id, "the client does not answer");
             self.ended = true;
         }
-        if let Some(next) = self.pulse.next() {
-            let alarm = self.alarm.get_or_insert_with(|| Box::pin(tokio::time::sleep_until(next)));
-            if alarm.deadline() != next {
-                alarm.as_mut().reset(next);
-            }
-            if alarm.as_mut().poll(cx).is_ready() {
-                cx.waker().wake_by_ref();
-            }
-        }
+        self.pulse.poll_next(cx);
     }
 }
 
