@@ -207,7 +207,9 @@ impl Decoder {
                 b"jsonrpc" => &mut members.jsonrpc,
                 b"id" => &mut members.id,
                 b"method" => &mut members.method,
-                b"params" if scanner.peek_value() == Some(b'{') => return members.read_params(scanner, known),
+                b"params" if scanner.peek_value() == Some(b'{') => {
+                    return members.read_params(scanner, known);
+                }
                 b"params" => &mut members.params,
                 b"result" => &mut members.result,
                 b"error" => &mut members.error,
