@@ -26,8 +26,7 @@ cargo xtask <verb>
                         --uncovered: also list every SHOULD and MAY without a test
   interop [...]         real peers over stdio and HTTP, both directions
   conformance [...]     the official suite on our server and our client, strictly
-  bench stdio [...]     calls per second, CPU and memory beside other libraries
-  bench http [...]      the same over HTTP, with idle sessions
+  bench [...]           speed, CPU and memory beside other libraries, over stdio and HTTP
 ";
 
 fn main() -> ExitCode {
