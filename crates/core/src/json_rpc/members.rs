@@ -40,8 +40,7 @@ impl<'a> Iterator for Members<'a> {
         let mut keys = Vec::new();
         let mut scanner = Scanner::new(self.rest, DEPTH, &mut keys);
         let before = if std::mem::replace(&mut self.begun, true) { b',' } else { b'{' };
-        let member = scanner.member(before);
-        let (member, at) = (member.ok()?, scanner.position());
+        let (member, at) = (scanner.member(before)?, scanner.position());
         self.rest = &self.rest[at..];
         Some(member)
     }

@@ -14,4 +14,4 @@ pub use decode::{Decoder, Frame, Limits, Message, Notification, PlainCall, Refus
 pub use encode::{error_line, notification_line, request_line, result_line, result_line_with};
 pub use id::RequestId;
 pub use members::{Member, Members, plain_text};
-pub use text::write_string;
+pub use text::{lines, write_string};

@@ -133,16 +133,18 @@ impl<'a, 'k> Scanner<'a, 'k> {
     }
 
     /// The next member of an object, behind the brace or comma that comes before it.
-    pub(super) fn member(&mut self, before: u8) -> Scan<Member<'a>> {
+    pub(super) fn member(&mut self, before: u8) -> Option<Member<'a>> {
         if self.peek_value() != Some(before) {
-            return self.fail("expected a comma or the end of the list");
+            return None;
         }
         self.at += 1;
-        self.peek_value();
-        let key = self.string()?;
-        self.colon()?;
-        let value = self.value()?;
-        Ok(Member { name: key.text(), value })
+        if self.peek_value() != Some(b'"') {
+            return None;
+        }
+        let key = self.string().ok()?;
+        self.colon().ok()?;
+        let value = self.value().ok()?;
+        Some(Member { name: key.text(), value })
     }
 
     /// Any value.
