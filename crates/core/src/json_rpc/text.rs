@@ -80,25 +80,35 @@ pub fn write_string(text: &str, out: &mut Vec<u8>) {
 }
 
 /// Bytes that are looked at one by one behind one that had to be escaped.
-const NEAR: usize = 32;
+const NEAR: usize = 64;
 
-/// Appends a few bytes, byte by byte.
+/// Whether a byte has to be escaped.
+static SPECIAL: [bool; 256] = {
+    let mut special = [false; 256];
+    let mut byte: u8 = 0;
+    while byte < 0x20 {
+        special[byte as usize] = true;
+        byte += 1;
+    }
+    special[b'"' as usize] = true;
+    special[b'\\' as usize] = true;
+    special
+};
+
+/// Appends a few bytes of which some have to be escaped.
 fn write_escaped(bytes: &[u8], out: &mut Vec<u8>) {
-    let mut block = [0; 6 * NEAR];
-    let mut length = 0;
-    for &byte in bytes.iter().take(NEAR) {
-        if is_special(byte) {
-            length += escape(byte, &mut block[length..]);
-        } else {
-            block[length] = byte;
-            length += 1;
+    let mut plain = 0;
+    for (at, &byte) in bytes.iter().enumerate() {
+        if SPECIAL[usize::from(byte)] {
+            out.extend_from_slice(&bytes[plain..at]);
+            escape(byte, out);
+            plain = at + 1;
         }
     }
-    out.extend_from_slice(&block[..length]);
+    out.extend_from_slice(&bytes[plain..]);
 }
 
-/// Writes an escape to the beginning of a block and says how long it is.
-fn escape(byte: u8, block: &mut [u8]) -> usize {
+fn escape(byte: u8, out: &mut Vec<u8>) {
     let short = match byte {
         b'"' | b'\\' => byte,
         b'\n' => b'n',
@@ -108,14 +118,10 @@ fn escape(byte: u8, block: &mut [u8]) -> usize {
         0x0c => b'f',
         _ => {
             let digit = |nibble: u8| b"0123456789abcdef"[usize::from(nibble & 15)];
-            let whole = [b'\\', b'u', b'0', b'0', digit(byte >> 4), digit(byte)];
-            block[..whole.len()].copy_from_slice(&whole);
-            return whole.len();
+            return out.extend_from_slice(&[b'\\', b'u', b'0', b'0', digit(byte >> 4), digit(byte)]);
         }
     };
-    block[0] = b'\\';
-    block[1] = short;
-    2
+    out.extend_from_slice(&[b'\\', short]);
 }
 
 #[cfg(test)]
