@@ -46,7 +46,7 @@ fn instructions(program: &Path, work: &Work) -> Result<Measured, String> {
 
 /// All instructions of one life of the server.
 fn run(program: &Path, work: &Work, calls: usize) -> Result<u64, String> {
-    let out = program.with_file_name(format!("budget.{}.callgrind", std::process::id()));
+    let out = program.with_file_name("budget.callgrind");
     let port = drive::free_port()?;
     let mut command = Command::new("timeout");
     command.args([PATIENCE, "valgrind", "--quiet", "--tool=callgrind"]);
