@@ -30,8 +30,7 @@ cargo xtask <verb>
   conformance [...]     the official suite on our server and our client, strictly
   budget [--write]      allocations and instructions of one call, against bench/budget.toml
                         --write: renew the file
-  bench stdio [...]     calls per second, CPU and memory beside other libraries
-  bench http [...]      the same over HTTP, with idle sessions
+  bench [...]           speed, CPU and memory beside other libraries, over stdio and HTTP
 ";
 
 fn main() -> ExitCode {
