@@ -180,7 +180,8 @@ impl Address {
     }
 
     fn head(&self, method: &str, accept: &str, versioned: bool) -> String {
-        let mut head = format!("{method} {PATH} HTTP/1.1\r\nHost: 127.0.0.1:{}\r\nAccept: {accept}\r\n", self.port);
+        let mut head =
+            format!("{method} {PATH} HTTP/1.1\r\nHost: 127.0.0.1:{}\r\nAccept: {accept}\r\n", self.port);
         if versioned {
             head += &format!("MCP-Protocol-Version: {}\r\n", self.dialect.era);
         }

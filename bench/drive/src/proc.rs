@@ -26,7 +26,8 @@ impl Cpu {
             // A thread may end between being listed and being read.
             let Ok(text) = fs::read_to_string(task.path().join("schedstat")) else { continue };
             let id = task.file_name().to_string_lossy().parse().unwrap_or_default();
-            threads.insert(id, text.split_whitespace().next().and_then(|n| n.parse().ok()).unwrap_or_default());
+            threads
+                .insert(id, text.split_whitespace().next().and_then(|n| n.parse().ok()).unwrap_or_default());
         }
         let stat = stat(&pid.to_string())?;
         Ok(Self { whole: (stat[11] + stat[12]) / TICKS, threads })

@@ -2,7 +2,7 @@
 //! which starts one program and can fill several rows. Nothing is run here.
 
 use super::options::Options;
-use super::peers::{BARE_HTTP, BARE_STDIO, OURS, PEERS, Peer, Role};
+use super::peers::{BARE_HTTP, BARE_STDIO, OURS, PEERS, Peer, Role, Start};
 use std::path::Path;
 
 /// How HTTP is spoken: key and title.
@@ -125,24 +125,18 @@ impl Planner<'_> {
     }
 
     /// One start of an HTTP server with a list of work and the rows that it fills.
-    fn http(
-        &mut self,
-        server: &'static Peer,
-        setting: &str,
-        tools: usize,
-        idle: usize,
-        works: &[(String, String)],
-    ) {
+    fn http(&mut self, server: &'static Peer, start: Start<'_>, idle: usize, works: &[(String, String)]) {
         let works: Vec<_> = works.iter().filter(|(_, row)| self.options.wants_row(row)).cloned().collect();
         let script = self.bench.join("http/load.lua").to_string_lossy().into_owned();
         let retries = self.options.retries.to_string();
-        let mut args = words(&["http", "--setting", setting, "--script", &script, "--retries", &retries]);
+        let mut args =
+            words(&["http", "--setting", start.setting, "--script", &script, "--retries", &retries]);
         args.extend(self.timing());
         args.extend(works.iter().flat_map(|(work, _)| ["--work".to_owned(), work.clone()]));
         if idle > 0 {
             args.extend(["--idle".to_owned(), idle.to_string()]);
         }
-        let command = server.http_command(self.bench, "release", setting, tools);
+        let command = server.http_command(self.bench, start);
         let cost = 0.7 + works.len() as f64 * (0.7 + self.options.seconds as f64);
         self.add(Job { server, args, command, takes: works, one_core: false, once: false, cost });
     }
@@ -153,19 +147,21 @@ impl Planner<'_> {
             let row = |count: &usize| (format!("echo@{count}"), format!("echo/{setting}/{count}"));
             let works: Vec<_> = connections.iter().map(row).collect();
             for server in self.servers(|peer| peer.http) {
-                self.http(server, setting, 0, 0, &works);
+                self.http(server, start(setting), 0, &works);
             }
         }
     }
 
     fn works(&mut self) {
         for setting in WORK_SETTINGS {
-            for more in [0, 100, 64] {
-                let wanted = WORKS.iter().filter(|(_, _, tools, _)| *tools == more);
+            // Each group of tools is a start of its own, and so are answers in streams.
+            for (tools, streams) in [(0, true), (0, false), (100, false), (64, false)] {
+                let wanted =
+                    WORKS.iter().filter(|(key, _, more, _)| *more == tools && (*key == "steps") == streams);
                 let row = |key: &str, work: &str| (work.to_owned(), format!("{key}/{setting}"));
                 let works: Vec<_> = wanted.map(|(key, work, _, _)| row(key, work)).collect();
                 for server in self.servers(|peer| peer.http) {
-                    self.http(server, setting, more, 0, &works);
+                    self.http(server, Start { tools, streams, ..start(setting) }, 0, &works);
                 }
             }
             for key in ["blob", "length"] {
@@ -202,7 +198,7 @@ impl Planner<'_> {
 
     /// A job that looks at memory only.
     fn memory(&mut self, server: &'static Peer, setting: &str, args: Vec<String>, row: String) {
-        let command = server.http_command(self.bench, "release", setting, 0);
+        let command = server.http_command(self.bench, start(setting));
         let takes = vec![(String::new(), row)];
         self.add(Job { server, args, command, takes, one_core: false, once: true, cost: 2.0 });
     }
@@ -226,14 +222,15 @@ impl Planner<'_> {
         let row = |bytes: usize| (format!("echo:{bytes}@8"), format!("payload/{bytes}"));
         let works: Vec<_> = self.points(&PAYLOADS).into_iter().map(row).collect();
         for server in self.named(&PAYLOAD_SERVERS) {
-            self.http(server, "sessions", 0, 0, &works);
+            self.http(server, start("sessions"), 0, &works);
         }
     }
 
     fn tools(&mut self) {
         for count in self.points(&TOOLS) {
             for server in self.named(&TOOL_SERVERS) {
-                self.http(server, "sessions", count, 0, &[("echo@32".to_owned(), format!("tools/{count}"))]);
+                let work = ("echo@32".to_owned(), format!("tools/{count}"));
+                self.http(server, Start { tools: count, ..start("sessions") }, 0, &[work]);
             }
         }
     }
@@ -242,7 +239,8 @@ impl Planner<'_> {
         for count in self.points(&SESSIONS) {
             for server in self.named(&SESSION_SERVERS) {
                 let before = self.jobs.len();
-                self.http(server, "sessions", 0, count, &[("echo@32".to_owned(), format!("growth/{count}"))]);
+                let work = ("echo@32".to_owned(), format!("growth/{count}"));
+                self.http(server, start("sessions"), count, &[work]);
                 if let Some(job) = self.jobs.get_mut(before) {
                     job.once = server.role != Role::Ours;
                     job.cost += count as f64 / 5_000.0;
@@ -258,6 +256,11 @@ impl Planner<'_> {
             _ => all.to_vec(),
         }
     }
+}
+
+/// With the benchmark's own tools and nothing else asked for.
+fn start(setting: &str) -> Start<'_> {
+    Start { profile: "release", setting, tools: 0, streams: false }
 }
 
 fn words(words: &[&str]) -> Vec<String> {
