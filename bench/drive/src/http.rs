@@ -51,6 +51,10 @@ impl Connection {
         self.send(request)?;
         let head = self.head()?;
         let (body, raw) = self.body(&head)?;
+        if head.status >= 300 {
+            let said: String = String::from_utf8_lossy(&body).chars().take(160).collect();
+            return Err(format!("answered with {}: {said}", head.status));
+        }
         let messages = messages(&body, head.events)?;
         Ok(Response { status: head.status, session: head.session, messages, length: head.length + raw })
     }
