@@ -65,7 +65,9 @@ impl Connection {
         self.send(request)?;
         let head = self.head()?;
         if head.status != 200 || !head.events {
-            return Err(format!("a stream was answered with {}", head.status));
+            let (body, _) = self.body(&head)?;
+            let said: String = String::from_utf8_lossy(&body).chars().take(160).collect();
+            return Err(format!("no stream but {}: {said}", head.status));
         }
         let mut line = String::new();
         while !silent && !line.starts_with("data:") {

@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 /// What stands for the id in the request that wrk copies: every id has as many digits.
 const FIRST_ID: usize = 100_000_000;
 /// How long and by how many callers answers are read in full.
-const CHECKING: Duration = Duration::from_millis(300);
+const CHECKING: Duration = Duration::from_millis(200);
 const CHECKERS: usize = 4;
 /// Above this share of the two cores, somebody else's work is in the figures.
 const QUIET: f64 = 5.0;
@@ -136,7 +136,10 @@ fn timed(
         .ok_or_else(|| format!("wrk measured nothing: {said}{}", String::from_utf8_lossy(&output.stderr)))?;
     let number = |name: &str| figures[name].as_f64().unwrap_or_default();
     let (count, length) = (number("n"), number("length"));
-    if count < 1.0 || number("errors") > 0.0 {
+    if count < 1.0 {
+        return Err(format!("no answer within {seconds} s"));
+    }
+    if number("errors") > 0.0 {
         return Err(format!("{} of {count} answers were wrong or missing", number("errors")));
     }
     // wrk counts the bytes of answers that it did not wait for; there is at most one on each connection.

@@ -88,8 +88,8 @@ pub fn wait_for_quiet(seconds: u64) -> Result<(), String> {
     let end = Instant::now() + Duration::from_secs(seconds);
     while Instant::now() < end {
         let before = busy_cores()?;
-        thread::sleep(Duration::from_millis(300));
-        if busy_cores()? - before < 0.05 {
+        thread::sleep(Duration::from_millis(200));
+        if busy_cores()? - before < 0.04 {
             break;
         }
     }

@@ -175,6 +175,14 @@ impl Peer {
         self.program(bench, "release")
     }
 
+    /// About how many seconds it takes before it is of use.
+    pub(super) fn start_cost(&self) -> f64 {
+        match self.language {
+            Language::Rust | Language::Go => 0.1,
+            Language::Node | Language::Python => 1.0,
+        }
+    }
+
     /// Whether its client is to be told to be at its fastest.
     pub(super) fn client_is_tuned(&self) -> bool {
         self.flags.contains(&"--tuned")

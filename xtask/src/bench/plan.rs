@@ -106,7 +106,8 @@ impl Planner<'_> {
                     takes,
                     one_core,
                     once: false,
-                    cost: 1.5 + self.options.seconds as f64,
+                    cost: server.start_cost()
+                        + if one_core { 1.5 } else { 1.8 + self.options.seconds as f64 },
                 };
                 let mut args = words(&["stdio", "--era", era, "--window", "64"]);
                 args.extend(self.timing());
@@ -137,13 +138,13 @@ impl Planner<'_> {
             args.extend(["--idle".to_owned(), idle.to_string()]);
         }
         let command = server.http_command(self.bench, start);
-        let cost = 0.7 + works.len() as f64 * (0.7 + self.options.seconds as f64);
+        let cost = server.start_cost() + works.len() as f64 * (0.5 + self.options.seconds as f64);
         self.add(Job { server, args, command, takes: works, one_core: false, once: false, cost });
     }
 
     fn echo(&mut self) {
         let connections = if self.options.quick { &CONNECTIONS[1..2] } else { &CONNECTIONS[..] };
-        for (setting, _) in SETTINGS {
+        for (setting, _) in SETTINGS.iter().filter(|(key, _)| !self.options.quick || *key != "stateless") {
             let row = |count: &usize| (format!("echo@{count}"), format!("echo/{setting}/{count}"));
             let works: Vec<_> = connections.iter().map(row).collect();
             for server in self.servers(|peer| peer.http) {
@@ -153,7 +154,8 @@ impl Planner<'_> {
     }
 
     fn works(&mut self) {
-        for setting in WORK_SETTINGS {
+        let settings = if self.options.quick { &WORK_SETTINGS[1..] } else { &WORK_SETTINGS[..] };
+        for setting in settings {
             // Each group of tools is a start of its own, and so are answers in streams.
             for (tools, streams) in [(0, true), (0, false), (100, false), (64, false)] {
                 let wanted =
@@ -176,9 +178,10 @@ impl Planner<'_> {
 
     fn clients(&mut self) {
         let windows = if self.options.quick { &WINDOWS[1..] } else { &WINDOWS[..] };
+        let eras = if self.options.quick { &ERAS[1..] } else { &ERAS[..] };
         for (transport, bare) in [("stdio", BARE_STDIO), ("http", BARE_HTTP)] {
             let target = self.bench.join("target/release").join(bare).to_string_lossy().into_owned();
-            for (key, era) in ERAS {
+            for (key, era) in eras {
                 for window in windows {
                     for server in self.servers(|peer| peer.client) {
                         let window = window.to_string();
@@ -188,7 +191,7 @@ impl Planner<'_> {
                         args.extend(server.client_is_tuned().then(|| "--tuned".to_owned()));
                         let command = server.client_command(self.bench);
                         let takes = vec![(String::new(), format!("client/{transport}/{key}/{window}"))];
-                        let cost = 1.0 + self.options.seconds as f64;
+                        let cost = 2.0 * server.start_cost() + 0.3 + self.options.seconds as f64;
                         self.add(Job { server, args, command, takes, one_core: false, once: false, cost });
                     }
                 }
