@@ -269,3 +269,42 @@ fn start(setting: &str) -> Start<'_> {
 fn words(words: &[&str]) -> Vec<String> {
     words.iter().map(|word| (*word).to_owned()).collect()
 }
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    /// Every row that a run with these words fills.
+    pub(in super::super) fn rows(words: &str) -> BTreeSet<String> {
+        let words: Vec<String> = words.split_whitespace().map(str::to_owned).collect();
+        let options = Options::parse(&words).expect("valid options");
+        jobs(Path::new("bench"), &options).into_iter().flat_map(|job| job.takes).map(|(_, row)| row).collect()
+    }
+
+    #[test]
+    fn a_quick_run_is_a_part_of_the_whole() {
+        let (quick, whole) = (rows("--quick"), rows(""));
+        assert!(quick.is_subset(&whole) && quick.len() < whole.len());
+        assert!(rows("--only steps").iter().all(|row| row.starts_with("steps/")));
+        assert!(rows("--only nothing").is_empty());
+    }
+
+    #[test]
+    fn a_whole_run_takes_little_more_than_half_an_hour() {
+        let options = Options::parse(&[]).expect("valid options");
+        let rounds = |job: &Job| if job.once { 1.0 } else { options.rounds as f64 };
+        let seconds: f64 = jobs(Path::new("bench"), &options).iter().map(|job| job.cost * rounds(job)).sum();
+        assert!((1_200.0..2_200.0).contains(&seconds), "{seconds} s");
+    }
+
+    #[test]
+    fn only_those_who_need_it_are_told_to_stream() {
+        let options = Options::parse(&["--only".into(), "steps/modern".into()]).expect("valid options");
+        let told = |name: &str| {
+            let all = jobs(Path::new("bench"), &options);
+            all.iter().any(|job| job.server.name == name && job.command.contains(&"--sse".to_owned()))
+        };
+        assert!(told("go-sdk") && !told("rmcp") && !told(OURS));
+    }
+}
