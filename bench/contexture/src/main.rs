@@ -3,6 +3,7 @@
 //!
 //! `--tuned` is taken and changes nothing: we know of nothing faster in the public API.
 
+#[cfg(feature = "client")]
 mod client;
 mod tools;
 
@@ -28,6 +29,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     match args.as_slice() {
         ["stdio", rest @ ..] => runtime.block_on(stdio(&options(rest)?)),
         ["http", port, rest @ ..] => runtime.block_on(http(port.parse()?, &options(rest)?)),
+        #[cfg(feature = "client")]
         ["client", era, kind, target, calls, window] => {
             let load = client::Load { calls: calls.parse()?, window: window.parse()? };
             runtime.block_on(client::run(era, kind, target, load))

@@ -20,7 +20,7 @@ use super::hooks::Hooks;
 use super::mirrored::{self, Head};
 use super::operation::{BoxFuture, Operation, OperationResult, Request, Stack};
 use super::pages::Pager;
-use super::seal::{Kept, Seal};
+use super::seal::Seal;
 use super::wire::Wire;
 use super::{Context, KeepAlive, Principal, Registry};
 use crate::Policy;
@@ -248,19 +248,19 @@ impl Serving {
                     binding(arrival.principal, exchange.method, arrival.params.unwrap_or("").as_bytes());
                 let fits = state.len() <= self.policy.request_state_bytes;
                 let kept = if fits { self.seal.open(&state, &binding) } else { None };
-                kept.ok_or_else(|| {
-                    ErrorObject::invalid_params("this requestState is not valid here, or no longer")
-                })?
+                let invalid =
+                    || ErrorObject::invalid_params("this requestState is not valid here, or no longer");
+                Some(kept.ok_or_else(invalid)?)
             }
-            None => Kept::default(),
+            None => None,
         };
         if let Some(responses) = round.responses.filter(|_| rounds) {
             if responses.0.len() > self.policy.input_requests {
                 return Err(ErrorObject::invalid_params("too many inputResponses"));
             }
-            kept.answers.extend(responses.0);
+            kept.get_or_insert_default().answers.extend(responses.0);
         }
-        Ok(Asks { replay, kept, ..Asks::default() })
+        Ok(Asks::new(replay, kept))
     }
 
     fn read(&self, method: Method, arrival: &Arrival<'_>) -> Result<(Request, Round), ErrorObject> {
