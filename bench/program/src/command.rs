@@ -68,7 +68,8 @@ impl Command {
 fn parse(words: &[&str]) -> Option<Command> {
     match words {
         ["stdio", flags @ ..] => {
-            Some(Command::Stdio(Serve::parse(flags)?)).filter(|c| matches!(c, Command::Stdio(s) if !s.stateless))
+            let serve = Serve::parse(flags)?;
+            (!serve.stateless).then_some(Command::Stdio(serve))
         }
         ["http", port, flags @ ..] => {
             let serve = Serve::parse(flags)?;

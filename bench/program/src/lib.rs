@@ -6,6 +6,7 @@ pub mod clock;
 pub mod command;
 pub mod offer;
 
+use std::process::ExitCode;
 use tokio::runtime::{Builder, Runtime};
 
 /// What every part of a program returns: it ends with the message or it has done its work.
@@ -15,4 +16,15 @@ pub type Outcome<T = ()> = Result<T, Box<dyn std::error::Error + Send + Sync>>;
 pub fn runtime(one_thread: bool) -> Outcome<Runtime> {
     let mut builder = if one_thread { Builder::new_current_thread() } else { Builder::new_multi_thread() };
     Ok(builder.enable_all().build()?)
+}
+
+/// Ends a program: what went wrong is for a person, so it is displayed.
+pub fn end(outcome: Outcome) -> ExitCode {
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("{error}");
+            ExitCode::FAILURE
+        }
+    }
 }

@@ -115,6 +115,10 @@ pub struct Line {
 /// What `steps` counts to.
 pub const STEPS: u32 = 10;
 
+/// How large a body may be over HTTP: both peers stop at 4 MiB, which a text of 4 MiB and the message around
+/// it exceed. Ours has the same bound in its program.
+pub const BODY_BYTES: usize = 5 * 1024 * 1024;
+
 /// What `weather` says of every city.
 pub fn weather(place: Place) -> Weather {
     let wind = Wind { speed: 3.5, from: "NW".into() };

@@ -7,9 +7,14 @@ mod http;
 mod stdio;
 mod tools;
 
-use bench_program::{Outcome, command::Command, runtime};
+use bench_program::{Outcome, command::Command, end, runtime};
+use std::process::ExitCode;
 
-fn main() -> Outcome {
+fn main() -> ExitCode {
+    end(run())
+}
+
+fn run() -> Outcome {
     match Command::read()? {
         Command::Stdio(serve) if serve.sync => Err("rmcp has no blocking transport: leave --sync out".into()),
         Command::Stdio(serve) => runtime(serve.tuned)?.block_on(stdio::serve(&serve)),

@@ -1,11 +1,12 @@
-//! tower-mcp's server over HTTP. It answers in JSON except where progress goes before the answer.
+//! tower-mcp's server over HTTP. It answers in JSON. Progress makes a stream of the answer in the modern era;
+//! in the legacy one it goes to the session's GET stream, and nowhere if there is none.
 //!
 //! - As taught: axum, which is what `HttpTransport::serve` does.
 //! - Tuned: one thread, and its router straight on hyper with TCP_NODELAY.
 
 use crate::tools::router;
 use axum::Router;
-use bench_program::{Outcome, command::Serve};
+use bench_program::{Outcome, command::Serve, offer::BODY_BYTES};
 use hyper::server::conn::http1;
 use hyper_util::{rt::TokioIo, service::TowerToHyperService};
 use tokio::net::TcpListener;
@@ -15,7 +16,7 @@ use tower_mcp::stateless::StatelessConfig;
 /// Serves until it is killed.
 pub async fn serve(port: u16, serve: &Serve) -> Outcome {
     let listener = TcpListener::bind(("127.0.0.1", port)).await?;
-    let transport = HttpTransport::new(router(serve.tools));
+    let transport = HttpTransport::new(router(serve.tools)).max_body_size(BODY_BYTES);
     let transport = if serve.stateless { transport.stateless(StatelessConfig::new()) } else { transport };
     // This starts tasks, so it has to be done inside the runtime.
     let app = transport.into_router_at("/mcp");

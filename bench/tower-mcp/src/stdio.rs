@@ -1,7 +1,9 @@
 //! tower-mcp's servers on standard input and output.
 //!
 //! - As taught: `StdioTransport`, whose pipes are driven by the reactor by default on Linux.
-//! - Tuned: the same on one thread.
+//! - Tuned: the same on one thread: a third less time for a round trip and the least CPU, though with many
+//!   calls in flight and two cores the default has more calls per second. Fewer requests at once
+//!   (`max_concurrent_requests`) gained nothing. Either way progress may come after the answer.
 //! - `--sync`: `SyncStdioTransport`, its lightest. One request at a time and no notifications from the server,
 //!   so it is less than a whole MCP server: `steps` answers without its progress.
 
