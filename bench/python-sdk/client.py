@@ -84,4 +84,10 @@ async def measure(given: Namespace) -> None:
 def run(given: Namespace) -> None:
     if given.calls < 1 or given.window < 1:
         sys.exit("python-sdk: CALLS and WINDOW are numbers from 1 on")
-    anyio.run(measure, given, backend_options={"use_uvloop": given.tuned})
+    try:
+        anyio.run(measure, given, backend_options={"use_uvloop": given.tuned})
+    except Exception as error:
+        # Task groups wrap what went wrong in groups of one.
+        while isinstance(error, BaseExceptionGroup):
+            error = error.exceptions[0]
+        sys.exit(f"python-sdk: {type(error).__name__}: {error}")

@@ -9,9 +9,11 @@
 // - A factory that makes a server for each connection (stdio), session or request (HTTP), as the SDK wants it, "cheap":
 //   everything that can be shared, so the schemas, is made once. Always so.
 // - `node:http` with the SDK's guards for Host and Origin in front, which is how the documentation mounts it without a
-//   framework. Always so; Express would cost more.
+//   framework. Always so.
 // - `enableJsonResponse` for the transports of 2025. Here with --tuned and with --stateless; a transport that answers with
 //   JSON drops progress, so --sse takes it back. In 2026-07-28 the SDK by itself answers with JSON unless there is progress.
+// - A body that was parsed already is passed on, so that the SDK does not read it again. With --tuned it is parsed here,
+//   which spares the SDK a web stream for each request.
 // - Sessions in a map, as its page on sessions has them; without --stateless only.
 // - Over stdio, and for the client, there is nothing to set: --tuned changes nothing.
 //
