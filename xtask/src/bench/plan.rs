@@ -162,7 +162,8 @@ impl Planner<'_> {
                     WORKS.iter().filter(|(key, _, more, _)| *more == tools && (*key == "steps") == streams);
                 let row = |key: &str, work: &str| (work.to_owned(), format!("{key}/{setting}"));
                 let works: Vec<_> = wanted.map(|(key, work, _, _)| row(key, work)).collect();
-                for server in self.servers(|peer| peer.http) {
+                // A bare server's list is short, whatever it is told: that is no limit.
+                for server in self.servers(|peer| peer.http && (tools != 100 || peer.role != Role::Limit)) {
                     self.http(server, Start { tools, streams, ..start(setting) }, 0, &works);
                 }
             }
