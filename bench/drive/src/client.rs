@@ -86,7 +86,8 @@ impl Pinned {
     fn new(program: &str) -> Result<Self, String> {
         let path = std::env::temp_dir().join(format!("drive-{}-server", std::process::id()));
         let failed = |e: std::io::Error| format!("{}: {e}", path.display());
-        std::fs::write(&path, format!("#!/bin/sh\nexec taskset -c 1 '{program}' \"$@\"\n")).map_err(failed)?;
+        std::fs::write(&path, format!("#!/bin/sh\nexec taskset -c 1 '{program}' \"$@\"\n"))
+            .map_err(failed)?;
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).map_err(failed)?;
         Ok(Self(path))
     }

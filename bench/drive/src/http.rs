@@ -51,6 +51,10 @@ impl Connection {
         self.send(request)?;
         let head = self.head()?;
         let (body, raw) = self.body(&head)?;
+        if head.status >= 300 {
+            let said: String = String::from_utf8_lossy(&body).chars().take(160).collect();
+            return Err(format!("answered with {}: {said}", head.status));
+        }
         let messages = messages(&body, head.events)?;
         Ok(Response { status: head.status, session: head.session, messages, length: head.length + raw })
     }
@@ -61,7 +65,9 @@ impl Connection {
         self.send(request)?;
         let head = self.head()?;
         if head.status != 200 || !head.events {
-            return Err(format!("a stream was answered with {}", head.status));
+            let (body, _) = self.body(&head)?;
+            let said: String = String::from_utf8_lossy(&body).chars().take(160).collect();
+            return Err(format!("no stream but {}: {said}", head.status));
         }
         let mut line = String::new();
         while !silent && !line.starts_with("data:") {
@@ -180,7 +186,8 @@ impl Address {
     }
 
     fn head(&self, method: &str, accept: &str, versioned: bool) -> String {
-        let mut head = format!("{method} {PATH} HTTP/1.1\r\nHost: 127.0.0.1:{}\r\nAccept: {accept}\r\n", self.port);
+        let mut head =
+            format!("{method} {PATH} HTTP/1.1\r\nHost: 127.0.0.1:{}\r\nAccept: {accept}\r\n", self.port);
         if versioned {
             head += &format!("MCP-Protocol-Version: {}\r\n", self.dialect.era);
         }

@@ -93,7 +93,8 @@ impl Dialect {
     pub fn check(&self, work: Work, id: usize, messages: &[Value]) -> Result<usize, String> {
         let Some((answer, told)) = messages.split_last() else { return Err("no answer".into()) };
         let result = &answer["result"];
-        if answer["id"] != id || result.is_null() || (self.is_modern() && result["resultType"] != "complete") {
+        if answer["id"] != id || result.is_null() || (self.is_modern() && result["resultType"] != "complete")
+        {
             let shown: String = answer.to_string().chars().take(200).collect();
             return Err(format!("not the result of request {id}: {shown}"));
         }

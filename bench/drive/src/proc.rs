@@ -26,7 +26,8 @@ impl Cpu {
             // A thread may end between being listed and being read.
             let Ok(text) = fs::read_to_string(task.path().join("schedstat")) else { continue };
             let id = task.file_name().to_string_lossy().parse().unwrap_or_default();
-            threads.insert(id, text.split_whitespace().next().and_then(|n| n.parse().ok()).unwrap_or_default());
+            threads
+                .insert(id, text.split_whitespace().next().and_then(|n| n.parse().ok()).unwrap_or_default());
         }
         let stat = stat(&pid.to_string())?;
         Ok(Self { whole: (stat[11] + stat[12]) / TICKS, threads })
@@ -87,8 +88,8 @@ pub fn wait_for_quiet(seconds: u64) -> Result<(), String> {
     let end = Instant::now() + Duration::from_secs(seconds);
     while Instant::now() < end {
         let before = busy_cores()?;
-        thread::sleep(Duration::from_millis(300));
-        if busy_cores()? - before < 0.05 {
+        thread::sleep(Duration::from_millis(200));
+        if busy_cores()? - before < 0.04 {
             break;
         }
     }

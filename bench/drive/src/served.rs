@@ -62,7 +62,10 @@ impl Served {
         let end = Instant::now() + START;
         while Instant::now() < end {
             if let Ok(Some(status)) = self.child.try_wait() {
-                return Err(format!("the server ended with {status} before it listened{}", self.last_words()));
+                return Err(format!(
+                    "the server ended with {status} before it listened{}",
+                    self.last_words()
+                ));
             }
             if TcpStream::connect(("127.0.0.1", self.port)).is_ok() {
                 return Ok(());
@@ -119,7 +122,8 @@ impl Served {
         };
         let share = |index: usize| (count + index) / OPENERS;
         thread::scope(|scope| {
-            let openers: Vec<_> = (0..OPENERS).map(|index| scope.spawn(move || opener(share(index)))).collect();
+            let openers: Vec<_> =
+                (0..OPENERS).map(|index| scope.spawn(move || opener(share(index)))).collect();
             let mut all = Vec::with_capacity(count);
             for opener in openers {
                 all.extend(opener.join().map_err(|_| "an opener panicked")??);

@@ -135,7 +135,8 @@ impl Driver {
         let guess = self.pipelined(server, FIRST, window)?;
         // A second guess: the first calls of a server are not its fastest.
         let more = (FIRST as f64 / guess.elapsed * seconds / 5.0) as usize;
-        let guess = self.pipelined(server, more.clamp(FIRST, MOST), window)?.elapsed / more.clamp(FIRST, MOST) as f64;
+        let guess =
+            self.pipelined(server, more.clamp(FIRST, MOST), window)?.elapsed / more.clamp(FIRST, MOST) as f64;
         let count = ((seconds / guess) as usize).clamp(FIRST, MOST);
         let mut burst = self.pipelined(server, count, window)?;
         Ok(json!({
@@ -233,5 +234,8 @@ fn find(text: &[u8], wanted: &[u8]) -> Option<usize> {
 /// The value below which so many percent are, of a slice that it sorts.
 fn percentile(values: &mut [f64], percent: usize) -> f64 {
     values.sort_by(f64::total_cmp);
-    values.get((values.len() * percent / 100).min(values.len().saturating_sub(1))).copied().unwrap_or(f64::NAN)
+    values
+        .get((values.len() * percent / 100).min(values.len().saturating_sub(1)))
+        .copied()
+        .unwrap_or(f64::NAN)
 }

@@ -96,7 +96,9 @@ impl Work {
                 Kind::Steps => text("done") && all_steps(id, told),
                 Kind::List => result["tools"].as_array().is_some_and(|tools| tools.iter().all(described)),
                 Kind::Length => text(&self.bytes.to_string()),
-                Kind::Weather => same(&result["structuredContent"], &weather()) && result["content"][0]["text"].is_string(),
+                Kind::Weather => {
+                    same(&result["structuredContent"], &weather()) && result["content"][0]["text"].is_string()
+                }
                 Kind::Tool => text("ordered"),
             };
         if right {

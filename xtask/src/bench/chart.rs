@@ -78,13 +78,13 @@ fn text_middle(x: f64, y: f64, class: &str, words: &str) -> String {
     text(x, y, class, words).replacen("<text", "<text text-anchor=\"middle\"", 1)
 }
 
-/// The next of 1, 2, 2.5, 5, 10, … times a power of ten.
+/// The next round number, of which half is one too.
 fn round_up(value: f64) -> f64 {
     if value <= 0.0 {
         return 1.0;
     }
     let power = 10f64.powf(value.log10().floor());
-    let steps = [1.0, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0];
+    let steps = [1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0];
     steps.into_iter().map(|step| step * power).find(|step| *step >= value).unwrap_or(10.0 * power)
 }
 

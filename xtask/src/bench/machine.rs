@@ -16,7 +16,10 @@ pub(super) fn about(options: &Options, args: &[String]) -> Vec<(String, String)>
     let mut git = Command::new("git");
     let commit = said(git.args(["describe", "--always", "--dirty"]).current_dir(workspace::root()));
     let command = ["cargo xtask bench"].into_iter().chain(args.iter().map(String::as_str));
-    let rounds = format!("{} rounds of {} s, medians", options.rounds, options.seconds);
+    let rounds = match options.rounds {
+        1 => format!("1 round of {} s", options.seconds),
+        rounds => format!("medians of {rounds} rounds of {} s", options.seconds),
+    };
     let (cores, processor) = processor(&fs::read_to_string("/proc/cpuinfo").unwrap_or_default());
     let memory = memory(&fs::read_to_string("/proc/meminfo").unwrap_or_default());
     let kernel = said(Command::new("uname").args(["-s", "-r", "-m"]));

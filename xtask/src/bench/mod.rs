@@ -43,7 +43,7 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
         results.write(&bench)?;
         render(&bench, &results)?;
     } else {
-        println!("{}", report::tables(&results));
+        println!("{}{}", report::tables(&results), report::disturbed(&results));
         println!("{}", promises::table(&promises::judge(&results)));
         println!("Nothing was written: `--merge` puts a part into bench/results.json.");
     }

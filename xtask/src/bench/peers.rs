@@ -50,6 +50,19 @@ pub(super) struct Peer {
     /// Whether it is started without sessions for the modern era: some answer in JSON only then. The others
     /// are what they are by default, with sessions for whoever else comes.
     modern_stateless: bool,
+    /// Whether it has to be told to answer in streams: some drop progress where they answer in JSON.
+    told_to_stream: bool,
+}
+
+/// How an HTTP server is started.
+#[derive(Clone, Copy)]
+pub(super) struct Start<'a> {
+    pub(super) profile: &'a str,
+    pub(super) setting: &'a str,
+    /// Tools beside those of the benchmark.
+    pub(super) tools: usize,
+    /// Whether calls are to be answered in streams.
+    pub(super) streams: bool,
 }
 
 pub(super) const OURS: &str = "contexture";
@@ -68,6 +81,7 @@ const fn peer(name: &'static str, role: Role, package: &'static str, binary: &'s
         http: true,
         client: true,
         modern_stateless: false,
+        told_to_stream: false,
     }
 }
 
@@ -76,7 +90,7 @@ const fn tuned(peer: Peer) -> Peer {
 }
 
 const fn foreign(language: Language, peer: Peer) -> Peer {
-    Peer { language, ..tuned(peer) }
+    Peer { language, told_to_stream: true, ..tuned(peer) }
 }
 
 /// In the order of the tables. Neighbours share a package, which is built once.
@@ -94,7 +108,10 @@ pub(super) const PEERS: [Peer; 11] = [
         client: false,
         ..peer("tower-mcp-sync", Role::Tuned, "tower-mcp-bench", "tower-mcp-bench")
     },
-    foreign(Language::Go, peer("go-sdk", Role::Foreign, "go-sdk", "go-sdk")),
+    Peer {
+        modern_stateless: true,
+        ..foreign(Language::Go, peer("go-sdk", Role::Foreign, "go-sdk", "go-sdk"))
+    },
     foreign(Language::Node, peer("typescript-sdk", Role::Foreign, "typescript-sdk", "main.mjs")),
     foreign(Language::Python, peer("python-sdk", Role::Foreign, "python-sdk", "main.py")),
 ];
@@ -117,7 +134,10 @@ impl Peer {
         match self.language {
             Language::Rust => vec![text(target.join(profile).join(self.binary))],
             Language::Go => vec![text(target.join("go-sdk/go-sdk"))],
-            Language::Node => vec!["node".into(), text(target.join("typescript-sdk").join(self.binary))],
+            Language::Node => {
+                let script = text(target.join("typescript-sdk").join(self.binary));
+                ["env", "NODE_ENV=production", "node", &script].map(str::to_owned).to_vec()
+            }
             Language::Python => {
                 let python = text(target.join("python-sdk/bin/python"));
                 vec![python, text(bench.join("python-sdk").join(self.binary))]
@@ -133,22 +153,19 @@ impl Peer {
         command
     }
 
-    /// As an HTTP server in one setting, with so many more tools; the driver puts the port in.
-    pub(super) fn http_command(
-        &self,
-        bench: &Path,
-        profile: &str,
-        setting: &str,
-        tools: usize,
-    ) -> Vec<String> {
-        let mut command = self.program(bench, profile);
+    /// As an HTTP server; the driver puts the port in.
+    pub(super) fn http_command(&self, bench: &Path, start: Start<'_>) -> Vec<String> {
+        let mut command = self.program(bench, start.profile);
         command.extend(["http", "{port}"].map(str::to_owned));
-        if setting == "stateless" || (setting == "modern" && self.modern_stateless) {
+        if start.setting == "stateless" || (start.setting == "modern" && self.modern_stateless) {
             command.push("--stateless".into());
         }
         command.extend(self.flags.iter().map(|flag| (*flag).to_owned()));
-        if tools > 0 {
-            command.extend(["--tools".to_owned(), tools.to_string()]);
+        if start.streams && self.told_to_stream {
+            command.push("--sse".into());
+        }
+        if start.tools > 0 {
+            command.extend(["--tools".to_owned(), start.tools.to_string()]);
         }
         command
     }
@@ -156,6 +173,14 @@ impl Peer {
     /// As a client; the driver adds the rest.
     pub(super) fn client_command(&self, bench: &Path) -> Vec<String> {
         self.program(bench, "release")
+    }
+
+    /// About how many seconds it takes before it is of use.
+    pub(super) fn start_cost(&self) -> f64 {
+        match self.language {
+            Language::Rust | Language::Go => 0.1,
+            Language::Node | Language::Python => 1.0,
+        }
     }
 
     /// Whether its client is to be told to be at its fastest.

@@ -2,7 +2,7 @@
 //! something faster; nothing is kept.
 
 use super::options::Options;
-use super::peers::{Language, PEERS, named};
+use super::peers::{Language, PEERS, Start, named};
 use super::setup;
 use crate::process::capture;
 use std::path::Path;
@@ -19,13 +19,14 @@ pub(super) fn run(bench: &Path, (name, setting): &(String, String), options: &Op
     setup::cargo(bench, peer.package, "profiling")?;
     let work = if options.work.contains('@') { options.work.clone() } else { format!("{}@32", options.work) };
     let tools = if work.starts_with("tool") || work.starts_with("list") { 100 } else { 0 };
+    let start = Start { profile: "profiling", setting, tools, streams: work.starts_with("steps") };
     let file = bench.join("target/profiling/perf.data").to_string_lossy().into_owned();
     let mut drive = Command::new(bench.join("target/release/drive"));
     drive.args(["http", "--setting", setting, "--work", &work, "--perf", &file, "--retries", "0"]);
     drive
         .args(["--seconds", &options.seconds.max(3).to_string(), "--script"])
         .arg(bench.join("http/load.lua"));
-    drive.arg("--").args(peer.http_command(bench, "profiling", setting, tools));
+    drive.arg("--").args(peer.http_command(bench, start));
     println!("{name}, {setting}: {}", capture(&mut drive)?.trim());
     for sort in ["dso", "dso,symbol"] {
         let mut perf = Command::new("perf");

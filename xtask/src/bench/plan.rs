@@ -2,7 +2,7 @@
 //! which starts one program and can fill several rows. Nothing is run here.
 
 use super::options::Options;
-use super::peers::{BARE_HTTP, BARE_STDIO, OURS, PEERS, Peer, Role};
+use super::peers::{BARE_HTTP, BARE_STDIO, OURS, PEERS, Peer, Role, Start};
 use std::path::Path;
 
 /// How HTTP is spoken: key and title.
@@ -106,7 +106,8 @@ impl Planner<'_> {
                     takes,
                     one_core,
                     once: false,
-                    cost: 1.5 + self.options.seconds as f64,
+                    cost: server.start_cost()
+                        + if one_core { 1.5 } else { 1.8 + self.options.seconds as f64 },
                 };
                 let mut args = words(&["stdio", "--era", era, "--window", "64"]);
                 args.extend(self.timing());
@@ -125,47 +126,45 @@ impl Planner<'_> {
     }
 
     /// One start of an HTTP server with a list of work and the rows that it fills.
-    fn http(
-        &mut self,
-        server: &'static Peer,
-        setting: &str,
-        tools: usize,
-        idle: usize,
-        works: &[(String, String)],
-    ) {
+    fn http(&mut self, server: &'static Peer, start: Start<'_>, idle: usize, works: &[(String, String)]) {
         let works: Vec<_> = works.iter().filter(|(_, row)| self.options.wants_row(row)).cloned().collect();
         let script = self.bench.join("http/load.lua").to_string_lossy().into_owned();
         let retries = self.options.retries.to_string();
-        let mut args = words(&["http", "--setting", setting, "--script", &script, "--retries", &retries]);
+        let mut args =
+            words(&["http", "--setting", start.setting, "--script", &script, "--retries", &retries]);
         args.extend(self.timing());
         args.extend(works.iter().flat_map(|(work, _)| ["--work".to_owned(), work.clone()]));
         if idle > 0 {
             args.extend(["--idle".to_owned(), idle.to_string()]);
         }
-        let command = server.http_command(self.bench, "release", setting, tools);
-        let cost = 0.7 + works.len() as f64 * (0.7 + self.options.seconds as f64);
+        let command = server.http_command(self.bench, start);
+        let cost = server.start_cost() + works.len() as f64 * (0.5 + self.options.seconds as f64);
         self.add(Job { server, args, command, takes: works, one_core: false, once: false, cost });
     }
 
     fn echo(&mut self) {
         let connections = if self.options.quick { &CONNECTIONS[1..2] } else { &CONNECTIONS[..] };
-        for (setting, _) in SETTINGS {
+        for (setting, _) in SETTINGS.iter().filter(|(key, _)| !self.options.quick || *key != "stateless") {
             let row = |count: &usize| (format!("echo@{count}"), format!("echo/{setting}/{count}"));
             let works: Vec<_> = connections.iter().map(row).collect();
             for server in self.servers(|peer| peer.http) {
-                self.http(server, setting, 0, 0, &works);
+                self.http(server, start(setting), 0, &works);
             }
         }
     }
 
     fn works(&mut self) {
-        for setting in WORK_SETTINGS {
-            for more in [0, 100, 64] {
-                let wanted = WORKS.iter().filter(|(_, _, tools, _)| *tools == more);
+        let settings = if self.options.quick { &WORK_SETTINGS[1..] } else { &WORK_SETTINGS[..] };
+        for setting in settings {
+            // Each group of tools is a start of its own, and so are answers in streams.
+            for (tools, streams) in [(0, true), (0, false), (100, false), (64, false)] {
+                let wanted =
+                    WORKS.iter().filter(|(key, _, more, _)| *more == tools && (*key == "steps") == streams);
                 let row = |key: &str, work: &str| (work.to_owned(), format!("{key}/{setting}"));
                 let works: Vec<_> = wanted.map(|(key, work, _, _)| row(key, work)).collect();
-                for server in self.servers(|peer| peer.http) {
-                    self.http(server, setting, more, 0, &works);
+                // A bare server's list is short, whatever it is told: that is no limit.
+                for server in self.servers(|peer| peer.http && (tools != 100 || peer.role != Role::Limit)) {
+                    self.http(server, Start { tools, streams, ..start(setting) }, 0, &works);
                 }
             }
             for key in ["blob", "length"] {
@@ -180,9 +179,10 @@ impl Planner<'_> {
 
     fn clients(&mut self) {
         let windows = if self.options.quick { &WINDOWS[1..] } else { &WINDOWS[..] };
+        let eras = if self.options.quick { &ERAS[1..] } else { &ERAS[..] };
         for (transport, bare) in [("stdio", BARE_STDIO), ("http", BARE_HTTP)] {
             let target = self.bench.join("target/release").join(bare).to_string_lossy().into_owned();
-            for (key, era) in ERAS {
+            for (key, era) in eras {
                 for window in windows {
                     for server in self.servers(|peer| peer.client) {
                         let window = window.to_string();
@@ -192,7 +192,7 @@ impl Planner<'_> {
                         args.extend(server.client_is_tuned().then(|| "--tuned".to_owned()));
                         let command = server.client_command(self.bench);
                         let takes = vec![(String::new(), format!("client/{transport}/{key}/{window}"))];
-                        let cost = 1.0 + self.options.seconds as f64;
+                        let cost = 2.0 * server.start_cost() + 0.3 + self.options.seconds as f64;
                         self.add(Job { server, args, command, takes, one_core: false, once: false, cost });
                     }
                 }
@@ -202,7 +202,7 @@ impl Planner<'_> {
 
     /// A job that looks at memory only.
     fn memory(&mut self, server: &'static Peer, setting: &str, args: Vec<String>, row: String) {
-        let command = server.http_command(self.bench, "release", setting, 0);
+        let command = server.http_command(self.bench, start(setting));
         let takes = vec![(String::new(), row)];
         self.add(Job { server, args, command, takes, one_core: false, once: true, cost: 2.0 });
     }
@@ -226,14 +226,15 @@ impl Planner<'_> {
         let row = |bytes: usize| (format!("echo:{bytes}@8"), format!("payload/{bytes}"));
         let works: Vec<_> = self.points(&PAYLOADS).into_iter().map(row).collect();
         for server in self.named(&PAYLOAD_SERVERS) {
-            self.http(server, "sessions", 0, 0, &works);
+            self.http(server, start("sessions"), 0, &works);
         }
     }
 
     fn tools(&mut self) {
         for count in self.points(&TOOLS) {
             for server in self.named(&TOOL_SERVERS) {
-                self.http(server, "sessions", count, 0, &[("echo@32".to_owned(), format!("tools/{count}"))]);
+                let work = ("echo@32".to_owned(), format!("tools/{count}"));
+                self.http(server, Start { tools: count, ..start("sessions") }, 0, &[work]);
             }
         }
     }
@@ -242,7 +243,8 @@ impl Planner<'_> {
         for count in self.points(&SESSIONS) {
             for server in self.named(&SESSION_SERVERS) {
                 let before = self.jobs.len();
-                self.http(server, "sessions", 0, count, &[("echo@32".to_owned(), format!("growth/{count}"))]);
+                let work = ("echo@32".to_owned(), format!("growth/{count}"));
+                self.http(server, start("sessions"), count, &[work]);
                 if let Some(job) = self.jobs.get_mut(before) {
                     job.once = server.role != Role::Ours;
                     job.cost += count as f64 / 5_000.0;
@@ -260,6 +262,50 @@ impl Planner<'_> {
     }
 }
 
+/// With the benchmark's own tools and nothing else asked for.
+fn start(setting: &str) -> Start<'_> {
+    Start { profile: "release", setting, tools: 0, streams: false }
+}
+
 fn words(words: &[&str]) -> Vec<String> {
     words.iter().map(|word| (*word).to_owned()).collect()
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    /// Every row that a run with these words fills.
+    pub(in super::super) fn rows(words: &str) -> BTreeSet<String> {
+        let words: Vec<String> = words.split_whitespace().map(str::to_owned).collect();
+        let options = Options::parse(&words).expect("valid options");
+        jobs(Path::new("bench"), &options).into_iter().flat_map(|job| job.takes).map(|(_, row)| row).collect()
+    }
+
+    #[test]
+    fn a_quick_run_is_a_part_of_the_whole() {
+        let (quick, whole) = (rows("--quick"), rows(""));
+        assert!(quick.is_subset(&whole) && quick.len() < whole.len());
+        assert!(rows("--only steps").iter().all(|row| row.starts_with("steps/")));
+        assert!(rows("--only nothing").is_empty());
+    }
+
+    #[test]
+    fn a_whole_run_takes_little_more_than_half_an_hour() {
+        let options = Options::parse(&[]).expect("valid options");
+        let rounds = |job: &Job| if job.once { 1.0 } else { options.rounds as f64 };
+        let seconds: f64 = jobs(Path::new("bench"), &options).iter().map(|job| job.cost * rounds(job)).sum();
+        assert!((1_200.0..2_200.0).contains(&seconds), "{seconds} s");
+    }
+
+    #[test]
+    fn only_those_who_need_it_are_told_to_stream() {
+        let options = Options::parse(&["--only".into(), "steps/modern".into()]).expect("valid options");
+        let told = |name: &str| {
+            let all = jobs(Path::new("bench"), &options);
+            all.iter().any(|job| job.server.name == name && job.command.contains(&"--sse".to_owned()))
+        };
+        assert!(told("go-sdk") && !told("rmcp") && !told(OURS));
+    }
 }

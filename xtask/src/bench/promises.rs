@@ -155,7 +155,9 @@ pub(super) fn judge(results: &Results) -> Vec<Verdict> {
         judge.ratio(&row, "p50_us", Against::One(BARE_STDIO), Limit::AtMost(1.5));
     }
     for setting in WORK_SETTINGS {
-        judge.ratio(&format!("steps/{setting}"), "cpu_us", Against::AnyPeer, Limit::AtMost(1.0 / 3.0));
+        let row = format!("steps/{setting}");
+        judge.ratio(&row, "cpu_us", Against::Taught, Limit::AtMost(1.0 / 3.0));
+        judge.ratio(&row, "cpu_us", Against::AnyPeer, Limit::AtMost(1.0 / 3.0));
         for work in ["blob", "length"] {
             let row = format!("{work}/{setting}");
             judge.ratio(&row, "rps", Against::AnyPeer, Limit::AtLeast(2.0));

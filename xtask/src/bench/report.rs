@@ -23,6 +23,7 @@ pub(super) fn page(results: &Results) -> String {
         text += &format!("| {name} | {value} |\n");
     }
     text += "\n![Bar charts of the tables below](results.svg)\n";
+    text += &disturbed(results);
     text += &promised(results);
     text += &tables(results);
     text += &left_out(results);
@@ -53,8 +54,7 @@ fn promised(results: &Results) -> String {
 
 /// Every table, without the page around them.
 pub(super) fn tables(results: &Results) -> String {
-    let mut text = disturbed(results);
-    text += &section(
+    let mut text = section(
         results,
         "HTTP: echo of 64 bytes",
         SETTINGS.iter().flat_map(|(setting, title)| {
@@ -123,7 +123,8 @@ pub(super) fn tables(results: &Results) -> String {
     text
 }
 
-fn disturbed(results: &Results) -> String {
+/// Whether somebody else was at work meanwhile.
+pub(super) fn disturbed(results: &Results) -> String {
     let busy = |figures: &BTreeMap<String, f64>| figures.get("others").is_some_and(|share| *share > QUIET);
     let count = results.rows.values().flat_map(BTreeMap::values).filter(|figures| busy(figures)).count();
     if count == 0 {

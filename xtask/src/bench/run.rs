@@ -4,7 +4,7 @@
 use super::options::Options;
 use super::plan::{self, Job};
 use super::results::{Results, median};
-use super::{machine, setup};
+use super::{figures, machine, setup};
 use crate::process::succeeds;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -109,7 +109,9 @@ impl Run<'_> {
                 reasons.insert(job.server.name.into(), tidied(reason));
                 continue;
             }
-            for (name, value) in figures.as_object().into_iter().flatten() {
+            let known = |name: &&String| figures::named(name).is_some();
+            let values = figures.as_object().into_iter().flatten();
+            for (name, value) in values.filter(|(name, _)| known(name)) {
                 if let Some(value) = value.as_f64().filter(|value| value.is_finite()) {
                     let key = (row.clone(), job.server.name, name.clone());
                     self.rounds.entry(key).or_default().push(value);

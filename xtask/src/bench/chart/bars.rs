@@ -80,3 +80,14 @@ fn panel(results: &Results, row: &str, figure: &str, title: &str, axis: &str) ->
     body += &text_middle(LABELS + length / 2.0, bottom + 28.0, "note", &format!("{axis}{better}"));
     Some(Panel { height: bottom + 32.0, body })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_panel_shows_a_row_that_is_measured() {
+        let rows = super::super::super::plan::tests::rows("");
+        assert!(PANELS.iter().all(|(row, ..)| rows.contains(*row)));
+    }
+}

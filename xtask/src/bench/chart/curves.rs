@@ -11,6 +11,8 @@ const LEFT: f64 = 56.0;
 const RIGHT: f64 = 112.0;
 const TOP: f64 = 24.0;
 const HEIGHT: f64 = 180.0;
+/// Room for a number below a point.
+const LABEL: f64 = 44.0;
 
 /// Every curve that has at least two points.
 pub(super) fn panels(results: &Results) -> Vec<Panel> {
@@ -56,10 +58,16 @@ fn panel(results: &Results, kind: &str, title: &str, axis: &str, points: &[usize
         body += &text_end(LEFT - 6.0, at + 4.0, "note", &short(power));
         power *= 10.0;
     }
-    for point in points {
-        let label =
-            if *point >= 1024 && kind == "payload" { binary(*point) } else { thousands(*point as f64) };
-        body += &text_middle(x(*point as f64), bottom + 14.0, "note", &label);
+    // From the right, so that the last point has its number; one that would touch its neighbour has none.
+    let mut taken = f64::INFINITY;
+    for point in points.iter().rev() {
+        let at = x(*point as f64);
+        if taken - at > LABEL {
+            let label =
+                if *point >= 1024 && kind == "payload" { binary(*point) } else { thousands(*point as f64) };
+            body += &text_middle(at, bottom + 14.0, "note", &label);
+            taken = at;
+        }
     }
     body += &lines(&series, x, y);
     body += &text_middle(
