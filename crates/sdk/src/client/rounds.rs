@@ -136,15 +136,15 @@ impl Asked {
 
 impl Answers {
     /// The original parameters with the answers added.
-    pub(super) fn into_payload(self, original: &Payload) -> Payload {
+    pub(super) fn into_payload(self, original: &Payload) -> Result<Payload> {
         let mut payload = original.clone();
         if let Some(responses) = self.responses {
-            payload.push("inputResponses", responses);
+            payload.push(Cow::Borrowed("inputResponses"), &responses)?;
         }
         if let Some(state) = self.state {
-            payload.push("requestState", state);
+            payload.push(Cow::Borrowed("requestState"), &state)?;
         }
-        payload
+        Ok(payload)
     }
 }
 
