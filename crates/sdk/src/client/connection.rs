@@ -156,58 +156,69 @@ impl Connection {
         Poll::Pending
     }
 
-    /// Everything that may have something to do is asked once, so that nothing waits for anything else.
+    /// Everything that may have something to do is asked, so that nothing waits for anything else; the
+    /// transport last, because the others send.
     fn turn(&mut self, cx: &mut Context<'_>) -> Turn {
-        let mut turn = self.send_and_receive(cx);
-        if matches!(turn, Turn::Over(_)) {
-            return turn;
-        }
-        if let Poll::Ready(out) = self.queue.poll_recv(cx) {
-            turn = Turn::Busy;
+        let mut turn = Turn::Busy;
+        // What does not fit into this turn stays in the queue.
+        for _ in 0..AT_ONCE {
+            let Poll::Ready(out) = self.queue.poll_recv(cx) else {
+                turn = Turn::Idle;
+                break;
+            };
             if let Some(stop) = self.queued(out) {
                 return Turn::Over(stop);
             }
         }
-        if !self.answers.is_empty()
+        while !self.answers.is_empty()
             && let Poll::Ready(answered) = self.answers.poll_join_next_with_id(cx)
         {
-            turn = Turn::Busy;
             self.answered(answered);
         }
         if self.poll_alarm(cx).is_ready() {
             turn = Turn::Busy;
             self.expire();
         }
-        turn
+        let asked = self.answers.len();
+        match self.send_and_receive(cx) {
+            // Nobody has waited for the answers to new questions so far.
+            Turn::Idle if self.answers.len() > asked => Turn::Busy,
+            Turn::Idle => turn,
+            other => other,
+        }
     }
 
     fn send_and_receive(&mut self, cx: &mut Context<'_>) -> Turn {
-        let mut turn = Turn::Idle;
         self.fill_transport();
-        if self.transport.unsent() > 0 && !self.deaf {
+        let mut stuck = self.deaf;
+        if self.transport.unsent() > 0 && !stuck {
             match self.transport.poll_flush(cx) {
+                Poll::Ready(Ok(())) => {}
+                Poll::Pending => stuck = true,
                 // A broken pipe is the other end of an exit; what was said before it still arrives.
-                Poll::Ready(Err(error)) if error.kind() == io::ErrorKind::BrokenPipe => self.deaf = true,
+                Poll::Ready(Err(error)) if error.kind() == io::ErrorKind::BrokenPipe => {
+                    (self.deaf, stuck) = (true, true);
+                }
                 Poll::Ready(Err(error)) => return Turn::failed(&error),
-                Poll::Ready(Ok(())) if !self.outbox.is_empty() => turn = Turn::Busy,
-                _ => {}
             }
         }
+        let left = self.transport.unsent();
         for _ in 0..AT_ONCE {
-            if self.transport.unsent() > self.hub.config.policy.unsent_bytes && !self.deaf {
-                return turn;
-            }
-            let received = match self.transport.poll_receive(cx) {
-                Poll::Ready(Ok(received)) => received,
+            let full = self.transport.unsent() > self.hub.config.policy.unsent_bytes && !self.deaf;
+            let received = if full { Poll::Pending } else { self.transport.poll_receive(cx) };
+            let stop = match received {
+                Poll::Ready(Ok(received)) => self.received(received),
                 Poll::Ready(Err(error)) => return Turn::failed(&error),
-                Poll::Pending => return turn,
+                // What we said to that, and what had to wait, leaves in another turn.
+                Poll::Pending if stuck => return Turn::Idle,
+                Poll::Pending if self.transport.unsent() > left || !self.outbox.is_empty() => break,
+                Poll::Pending => return Turn::Idle,
             };
-            turn = Turn::Busy;
-            if let Some(stop) = self.received(received) {
+            if let Some(stop) = stop {
                 return Turn::Over(stop);
             }
         }
-        turn
+        Turn::Busy
     }
 
     /// Ready when a request may have expired.
@@ -246,24 +257,13 @@ impl Connection {
         None
     }
 
-    /// Takes what is queued, so that it leaves in one piece.
-    fn queued(&mut self, first: Option<Out>) -> Option<Stop> {
-        let mut next = first;
-        for turn in 1.. {
-            match next {
-                Some(Out::Request { id, line, headers }) => {
-                    self.outbox.push_back(Waits { id, line, headers })
-                }
-                Some(Out::Line(mut line)) => self.transport.send(&mut line),
-                Some(Out::Withdraw { id, reason, tell }) => self.withdraw(id, reason, tell),
-                Some(Out::Agreed(rules)) => self.transport.agreed(rules),
-                Some(Out::Close) | None => return Some(Stop::Local),
-            }
-            // What does not fit into this turn stays in the queue.
-            if turn == AT_ONCE || self.queue.is_empty() {
-                break;
-            }
-            next = self.queue.try_recv().ok();
+    fn queued(&mut self, out: Option<Out>) -> Option<Stop> {
+        match out {
+            Some(Out::Request { id, line, headers }) => self.outbox.push_back(Waits { id, line, headers }),
+            Some(Out::Line(mut line)) => self.transport.send(&mut line),
+            Some(Out::Withdraw { id, reason, tell }) => self.withdraw(id, reason, tell),
+            Some(Out::Agreed(rules)) => self.transport.agreed(rules),
+            Some(Out::Close) | None => return Some(Stop::Local),
         }
         None
     }
