@@ -13,7 +13,7 @@ use crate::client::Client;
 use crate::client::link::Outgoing;
 use crate::client::live::Live;
 use crate::client::payload::{Metadata, Payload};
-use crate::client::rounds::Rounds;
+use crate::client::rounds::{Reply, Round, Rounds};
 use crate::engine::Patience;
 use crate::model::{MAX_TTL_MS, Method, code};
 use crate::revision::Rules;
@@ -38,7 +38,7 @@ impl Exchanges<'_> {
         }
         let asked = hub.cache.generation(method);
         let has_hints = self.live.session()?.rules.has_cache_hints;
-        let (result, plain) = self.run().await?;
+        let (result, plain): (Bytes, _) = self.run().await?;
         let ttl = match method {
             Method::CompletionComplete => hub.config.completion_ttl,
             _ if has_hints => lifetime(&result),
@@ -52,7 +52,7 @@ impl Exchanges<'_> {
 
     /// Until there is a result. Says whether it came without an input round. What the server has certainly not
     /// done is tried once more: where it has forgotten the session, and where it knows the tool otherwise.
-    pub(super) async fn run(&mut self) -> Result<(Bytes, bool)> {
+    pub(super) async fn run<R: Reply>(&mut self) -> Result<(R, bool)> {
         let (mut renews, mut learns) = (self.options.renews, self.known == Some(Method::ToolsCall));
         loop {
             // What is rare is in boxes: the room for it would be moved with every call.
@@ -77,7 +77,7 @@ impl Exchanges<'_> {
     }
 
     /// Everything together, what the responders take included, has the time that one exchange would have.
-    async fn run_once(&mut self) -> Result<(Bytes, bool)> {
+    async fn run_once<R: Reply>(&mut self) -> Result<(R, bool)> {
         let live = Arc::clone(&self.live);
         let session = live.session()?;
         let clock = Clock { began: Instant::now(), total: self.options.patience.total };
@@ -86,7 +86,10 @@ impl Exchanges<'_> {
         loop {
             let payload = answered.as_ref().unwrap_or(self.payload);
             let result = self.once(&live, payload, &clock).await?;
-            let Some(asked) = rounds.read(&result)? else { return Ok((result, rounds.is_first())) };
+            let asked = match R::read(&mut rounds, result)? {
+                Round::Asked(asked) => asked,
+                Round::Done(result) => return Ok((result, rounds.is_first())),
+            };
             let answers = timeout(clock.left(), asked.answer(rounds.config(), session));
             let answers = Box::pin(self.options.cancel.unless(answers)).await?;
             let answers = answers.map_err(|_| Error::Timeout(clock.total))??;

@@ -12,8 +12,7 @@ use crate::client::approval::{Approval, ToolCall};
 use crate::client::events::{CallOutcome, Event};
 use crate::client::live::Live;
 use crate::client::payload::Payload;
-use crate::client::rounds::decode;
-use crate::model::{CallToolResult, Method, ToolAnnotations};
+use crate::model::{CallToolResult, ToolAnnotations};
 use crate::{Error, Result};
 
 /// Calls a tool.
@@ -45,8 +44,7 @@ async fn exchange(
     began: Instant,
 ) -> Result<ToolReply> {
     let client = exchanges.client;
-    let (result, _) = exchanges.run().await?;
-    let result: CallToolResult = decode(Method::ToolsCall.as_str(), &result)?;
+    let (result, _): (CallToolResult, _) = exchanges.run().await?;
     if result.structured_content.is_some() && client.hub().tools.is_strange(tool).is_some() {
         let patience = exchanges.options.patience;
         let time = patience.idle.min(patience.total.saturating_sub(began.elapsed()));
