@@ -336,8 +336,54 @@ impl<'a> Known<'a> {
     }
 }
 
-impl From<Box<Refusal>> for Refusal {
+impl From<Box<Self>> for Refusal {
     fn from(refusal: Box<Self>) -> Self {
         *refusal
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A reader that has read something before reads as a new one does, whatever that was.
+    #[test]
+    fn what_was_read_before_changes_nothing() {
+        let deep = format!("{}{}", "[".repeat(70), "]".repeat(70));
+        let metas = [
+            r#"{"a":1}"#,
+            r#"{"a":1,"b":2}"#,
+            r#"{"a":1}}"#,
+            r#"{"a":1}x"#,
+            r#"{"a":1} "#,
+            r#"{"a":1,"a":1}"#,
+            "{}",
+            "{",
+            "1",
+            r#""{}""#,
+            &format!(r#"{{"a":{deep}}}"#),
+        ];
+        let texts: Vec<String> = metas
+            .iter()
+            .flat_map(|meta| {
+                [
+                    format!(r#"{{"jsonrpc":"2.0","id":1,"method":"m","params":{{"_meta":{meta}}}}}"#),
+                    format!(
+                        r#"{{"jsonrpc":"2.0","id":1,"method":"m","params":{{"_meta": {meta},"name":"n"}}}}"#
+                    ),
+                ]
+            })
+            .collect();
+        for before in &texts {
+            for text in &texts {
+                let (mut used, mut new) = (Decoder::default(), Decoder::default());
+                let _ = used.message(before);
+                assert_eq!(
+                    format!("{:?}", used.message(text)),
+                    format!("{:?}", new.message(text)),
+                    "{text} after {before}"
+                );
+            }
+        }
     }
 }

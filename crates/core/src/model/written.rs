@@ -68,7 +68,7 @@ mod tests {
     #[test]
     fn a_result_is_written_as_it_serializes() {
         let mut meta = Meta::default();
-        meta.set("example.com/key", &7);
+        meta.set("example.com/key", 7);
         let text = || Content::text("\"quoted\"\nlines");
         let structured = CallToolResult::structured(&serde_json::json!({"a": [1, null]})).expect("JSON");
         let results = [
