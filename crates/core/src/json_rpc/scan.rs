@@ -143,8 +143,25 @@ impl<'a, 'k> Scanner<'a, 'k> {
         }
         let key = self.string().ok()?;
         self.colon().ok()?;
-        let value = self.value().ok()?;
+        let value = match self.peek_value()? {
+            b'"' => self.known_string()?,
+            _ => self.value().ok()?,
+        };
         Some(Member { name: key.text(), value })
+    }
+
+    /// A string that has been read before, so that only its end is looked for.
+    fn known_string(&mut self) -> Option<&'a str> {
+        let start = self.at;
+        self.at += 1;
+        loop {
+            self.at += memchr::memchr2(b'"', b'\\', self.bytes.get(self.at..)?)?;
+            if self.peek() == Some(b'"') {
+                self.at += 1;
+                return self.text.get(start..self.at);
+            }
+            self.at += 2;
+        }
     }
 
     /// Any value.
