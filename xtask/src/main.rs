@@ -6,8 +6,10 @@
 #![allow(unreachable_pub, reason = "a binary has no outside")]
 
 mod bench;
+mod budget;
 mod conformance;
 mod interop;
+mod packages;
 mod process;
 mod requirements;
 mod test;
@@ -20,14 +22,15 @@ const USAGE: &str = "\
 cargo xtask <verb>
 
   test [--quick]        everything: format, lints, tests, features, docs, tidy, interop,
-                        conformance
+                        conformance, budget
                         --quick: format, lints, tests, tidy
   tidy [--uncovered]    design invariants, house rules, dependencies, requirement coverage
                         --uncovered: also list every SHOULD and MAY without a test
   interop [...]         real peers over stdio and HTTP, both directions
   conformance [...]     the official suite on our server and our client, strictly
-  bench stdio [...]     calls per second, CPU and memory beside other libraries
-  bench http [...]      the same over HTTP, with idle sessions
+  budget [--write]      allocations and instructions of one call, against bench/budget.toml
+                        --write: renew the file
+  bench [...]           speed, CPU and memory beside other libraries, over stdio and HTTP
 ";
 
 fn main() -> ExitCode {
@@ -41,6 +44,7 @@ fn main() -> ExitCode {
         "tidy" => tidy::run(rest),
         "interop" => interop::run(rest),
         "conformance" => conformance::run(rest),
+        "budget" => budget::run(rest),
         "bench" => bench::run(rest),
         "help" | "--help" | "-h" => {
             print!("{USAGE}");

@@ -1,90 +1,103 @@
-//! The limit: hyper's HTTP/1.1 server, one thread, with an answer made by copying the id and the
-//! message out of the request. It parses no JSON, looks at no header and keeps no session; what it
-//! costs is what hyper and the sockets cost. The answers are byte for byte those of ours.
+//! The limit of HTTP: hyper's HTTP/1.1 server, one thread, with canned answers. It parses no JSON, looks at no
+//! header and keeps no session; what it costs is what hyper and the sockets cost. Calls are answered byte for byte
+//! as by ours.
 //!
-//! usage: bare-hyper PORT
+//! usage: bare-hyper http PORT [--stateless] [--tuned] [--tools N]
 
 use bytes::Bytes;
+use canned::{Canned, HTTP, Options, Said};
 use http_body_util::{BodyExt, Full};
 use hyper::body::{Body, Incoming};
-use hyper::header::{CONTENT_TYPE, HeaderValue};
+use hyper::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
-use hyper::{Request, Response, StatusCode};
+use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::TokioIo;
 use std::convert::Infallible;
+use std::error::Error;
+use std::sync::Arc;
 use tokio::net::TcpListener;
 
-/// What a call is answered with around the id and the message: in the legacy era, and in the modern one.
-const LEGACY: [&[u8]; 2] = [br#","result":{"content":[{"type":"text","text":""#, br#""}]}}"#];
-const MODERN: [&[u8]; 2] = [
-    LEGACY[0],
-    concat!(
-        r#""}],"resultType":"complete","_meta":{"io.modelcontextprotocol/serverInfo":"#,
-        r#"{"name":"echo","version":"1.0.0"}}}}"#
-    )
-    .as_bytes(),
-];
-const HANDSHAKE: &[u8] = concat!(
-    r#","result":{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"#,
-    r#""serverInfo":{"name":"bare-hyper","version":"1.0.0"}}}"#
-)
-.as_bytes();
+const USAGE: &str = "usage: bare-hyper http PORT [--stateless] [--tuned] [--tools N]";
+/// As long as one of ours, and the same for everybody.
+const SESSION: &str = "0123456789abcdef012345";
+
+struct Bare {
+    canned: Canned,
+    stateless: bool,
+}
 
 #[tokio::main(flavor = "current_thread")]
-async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let port = std::env::args().nth(1).ok_or("usage: bare-hyper PORT")?.parse()?;
+async fn main() -> Result<(), Box<dyn Error>> {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let (port, options) = match args.as_slice() {
+        [mode, port, rest @ ..] if mode == "http" => (port.parse()?, Options::read(rest).ok_or(USAGE)?),
+        _ => return Err(USAGE.into()),
+    };
+    let bare = Arc::new(Bare { canned: Canned::new(HTTP, options.tools), stateless: options.stateless });
     let listener = TcpListener::bind(("127.0.0.1", port)).await?;
     loop {
         let (stream, _) = listener.accept().await?;
         stream.set_nodelay(true)?;
-        tokio::spawn(http1::Builder::new().serve_connection(TokioIo::new(stream), service_fn(answer)));
+        let bare = Arc::clone(&bare);
+        let service = service_fn(move |request| answer(Arc::clone(&bare), request));
+        tokio::spawn(http1::Builder::new().serve_connection(TokioIo::new(stream), service));
     }
 }
 
-async fn answer(request: Request<Incoming>) -> Result<Response<Full<Bytes>>, Infallible> {
-    let body = whole(request.into_body()).await;
-    let Some(id) = between(&body, b"\"id\":", b',') else {
-        let mut accepted = Response::new(Full::default());
-        *accepted.status_mut() = StatusCode::ACCEPTED;
-        return Ok(accepted);
+async fn answer(bare: Arc<Bare>, request: Request<Incoming>) -> Result<Response<Full<Bytes>>, Infallible> {
+    let response = match *request.method() {
+        Method::POST => bare.post(&whole(request.into_body()).await),
+        Method::DELETE => empty(StatusCode::OK),
+        _ => empty(StatusCode::METHOD_NOT_ALLOWED),
     };
-    let mut reply = Vec::with_capacity(512);
-    reply.extend_from_slice(b"{\"jsonrpc\":\"2.0\",\"id\":");
-    reply.extend_from_slice(id);
-    let message = between(&body, b"\"message\":\"", b'"');
-    match message {
-        Some(message) => {
-            // Only the modern era's calls end with metadata.
-            let [before, after] = if body.ends_with(b"\"}}}") { LEGACY } else { MODERN };
-            reply.extend_from_slice(before);
-            reply.extend_from_slice(message);
-            reply.extend_from_slice(after);
-        }
-        None => reply.extend_from_slice(HANDSHAKE),
-    }
-    let mut response = Response::new(Full::new(Bytes::from(reply)));
-    let headers = response.headers_mut();
-    headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-    if message.is_none() {
-        headers.insert("mcp-session-id", HeaderValue::from_static("0123456789abcdef012345"));
-    }
     Ok(response)
 }
 
-/// The body, which is one frame under load and then is not copied.
+impl Bare {
+    fn post(&self, body: &[u8]) -> Response<Full<Bytes>> {
+        let mut reply = Vec::with_capacity(512);
+        let said = self.canned.answer(body, &mut reply);
+        if said == Said::Nothing {
+            return empty(StatusCode::ACCEPTED);
+        }
+        let mut response = Response::new(Full::new(Bytes::from(reply)));
+        let headers = response.headers_mut();
+        let kind = if said == Said::Several { "text/event-stream" } else { "application/json" };
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static(kind));
+        if said == Said::Several {
+            headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+            headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
+        }
+        if said == Said::Hello && !self.stateless {
+            headers.insert("mcp-session-id", HeaderValue::from_static(SESSION));
+        }
+        response
+    }
+}
+
+fn empty(status: StatusCode) -> Response<Full<Bytes>> {
+    let mut response = Response::new(Full::default());
+    *response.status_mut() = status;
+    response
+}
+
+/// The body, which is one frame if it is short and then is not copied.
 async fn whole(mut body: Incoming) -> Bytes {
-    let Some(Ok(first)) = body.frame().await else { return Bytes::new() };
-    let first = first.into_data().unwrap_or_default();
+    let expected = usize::try_from(body.size_hint().lower()).unwrap_or_default();
+    let first = frame(&mut body).await.unwrap_or_default();
     if body.is_end_stream() {
         return first;
     }
-    let rest = body.collect().await.map(|all| all.to_bytes()).unwrap_or_default();
-    [first, rest].concat().into()
+    let mut all = Vec::with_capacity(expected.max(first.len()));
+    all.extend_from_slice(&first);
+    while let Some(more) = frame(&mut body).await {
+        all.extend_from_slice(&more);
+    }
+    all.into()
 }
 
-fn between<'a>(text: &'a [u8], before: &[u8], after: u8) -> Option<&'a [u8]> {
-    let start = text.windows(before.len()).position(|w| w == before)? + before.len();
-    let length = text[start..].iter().position(|b| *b == after)?;
-    Some(&text[start..start + length])
+/// The next piece. A body that breaks off is as good as one that ends: the answer will not be the right one.
+async fn frame(body: &mut Incoming) -> Option<Bytes> {
+    body.frame().await?.ok().map(|frame| frame.into_data().unwrap_or_default())
 }

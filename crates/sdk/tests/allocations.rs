@@ -1,98 +1,66 @@
-//! Counted work: allocations of one call, from the envelope to the reply.
+//! Counted work: allocations of one call, from the bytes that arrive to the bytes that leave, held to
+//! `bench/budget.toml`. `cargo xtask budget` runs it too, and renews the file.
+//!
+//! It counts what the library does. What hyper and the socket need is not in it: the service is called with requests
+//! that are in memory. One at a time, as from a client that waits for each answer.
 
-use std::collections::VecDeque;
-use std::io;
-use std::sync::{Arc, Mutex};
-use std::task::{Context, Poll};
+#[path = "allocations/budget.rs"]
+mod budget;
+#[path = "allocations/http.rs"]
+mod http;
+#[path = "allocations/messages.rs"]
+mod messages;
+#[path = "allocations/stdio.rs"]
+mod stdio;
 
-use bytes::Bytes;
-use contexture::transport::{Incoming, Transport};
-use contexture::{Args, Server, tool};
-use contexture_judge::{From, Watch};
+use contexture::{Context, Server, tool};
+use messages::{Era, Work};
 
-/// What is promised for an echo call, in any era.
-const PROMISED: u64 = 25;
-/// What it was measured to take (7 and 9), with a little room for other versions of the standard library: a change
-/// that costs more is to be noticed long before the promise is broken.
-const LEGACY: u64 = 10;
-const MODERN: u64 = 12;
-const _: () = assert!(LEGACY <= PROMISED && MODERN <= PROMISED);
-const CALLS: u64 = 1_000;
+/// Every answer is judged by its schema, which takes longer than all the calls.
+const CALLS: u64 = 200;
 
-/// Messages that are there from the beginning; answers are only counted.
-struct Canned {
-    incoming: VecDeque<Bytes>,
-    /// What the server said, in memory that was there before.
-    answers: Arc<Mutex<Vec<u8>>>,
+/// Says back what it is told.
+#[tool]
+async fn echo(message: String) -> String {
+    message
 }
 
-impl Transport for Canned {
-    fn poll_receive(&mut self, _cx: &mut Context<'_>) -> Poll<io::Result<Incoming>> {
-        Poll::Ready(Ok(self.incoming.pop_front().map_or(Incoming::End, Incoming::Message)))
+/// Takes ten steps and reports each.
+#[tool]
+async fn steps(context: Context) -> &'static str {
+    for step in 1..=10u8 {
+        context.progress(step.into(), Some(10.0));
     }
-
-    fn send(&mut self, lines: &mut Vec<u8>) {
-        self.answers.lock().expect("one thread").append(lines);
-    }
-
-    fn unsent(&self) -> usize {
-        0
-    }
-
-    fn poll_flush(&mut self, _cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Poll::Ready(Ok(()))
-    }
-
-    fn poll_close(&mut self, _cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Poll::Ready(Ok(()))
-    }
+    "done"
 }
 
-#[derive(serde::Deserialize, schemars::JsonSchema)]
-struct Echo {
-    message: String,
+fn server() -> Server {
+    Server::new("count", "1.0.0").tool(echo).tool(steps)
 }
 
-fn allocations(calls: u64, meta: &str) -> u64 {
-    let server = Server::new("echo", "1.0.0")
-        .tool(tool("echo").handler(|Args(echo): Args<Echo>| async move { echo.message }))
-        .build()
-        .expect("a server");
-    let mut incoming = VecDeque::new();
-    incoming.push_back(Bytes::from_static(br#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"count","version":"1"}}}"#));
-    let message = "x".repeat(64);
-    for id in 1..=calls {
-        incoming.push_back(Bytes::from(format!(
-            r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"echo","arguments":{{"message":"{message}"}}{meta}}}}}"#
-        )));
-    }
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
-    let asked: Vec<Bytes> = incoming.iter().cloned().collect();
-    let answers = Arc::new(Mutex::new(Vec::with_capacity(1024 * asked.len())));
-    let canned = Canned { incoming, answers: Arc::clone(&answers) };
-    let counted = allocation_counter::measure(|| runtime.block_on(server.serve(canned)).expect("serves"));
-    judge(&asked, &answers.lock().expect("one thread"));
-    counted.count_total
-}
-
-/// Every request is answered, and every answer is valid.
-fn judge(asked: &[Bytes], answers: &[u8]) {
-    let mut watch = Watch::new(From::Server);
-    let answers: Vec<&[u8]> = answers.split(|&byte| byte == b'\n').filter(|line| !line.is_empty()).collect();
-    assert_eq!(answers.len(), asked.len(), "every request is answered");
-    for (request, answer) in asked.iter().zip(answers) {
-        watch.message(From::Client, &serde_json::from_slice(request).expect("JSON"));
-        watch.message(From::Server, &serde_json::from_slice(answer).expect("JSON"));
-    }
+/// Allocations of one call, given those of any number of them.
+fn each(of: impl Fn(u64) -> u64) -> f64 {
+    let exactly = |count| f64::from(u32::try_from(count).expect("some thousands"));
+    exactly(of(CALLS) - of(0)) / exactly(CALLS)
 }
 
 #[test]
-fn an_echo_call_stays_within_its_budget() {
-    let modern = r#","_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{},"io.modelcontextprotocol/clientInfo":{"name":"count","version":"1"}}"#;
-    for (era, meta, budget) in [("legacy", "", LEGACY), ("modern", modern, MODERN)] {
-        let calls = allocations(CALLS, meta) - allocations(0, meta);
-        let each = calls.div_ceil(CALLS);
-        eprintln!("{era}: {each} allocations for an echo call");
-        assert!(each <= budget, "{era}: {each} allocations for an echo call, {budget} are allowed");
-    }
+fn calls_over_stdio_stay_within_their_budgets() {
+    let work = |era| each(|calls| stdio::allocations(era, calls));
+    budget::check(&[
+        ("stdio, 2025-06-18, echo", work(Era::Legacy)),
+        ("stdio, 2026-07-28, echo", work(Era::Modern)),
+    ]);
+}
+
+#[test]
+fn calls_over_http_stay_within_their_budgets() {
+    let work = |era, work| each(|calls| http::allocations(era, work, calls));
+    budget::check(&[
+        ("http, 2025-06-18 with a session, echo", work(Era::Session, Work::Echo(64))),
+        ("http, 2025-06-18 without sessions, echo", work(Era::Legacy, Work::Echo(64))),
+        ("http, 2026-07-28, echo", work(Era::Modern, Work::Echo(64))),
+        ("http, 2026-07-28, echo of 64 KiB", work(Era::Modern, Work::Echo(64 * 1024))),
+        ("http, 2026-07-28, ten steps as events", work(Era::Modern, Work::Steps)),
+    ]);
 }

@@ -1,78 +1,74 @@
-//! `cargo xtask bench`: ours beside its peers and beside the transport itself. Benchmarks, not tests: they
-//! measure and say which of the targets hold, and fail only when something cannot be built or answers
-//! wrongly. What both have in common is here: building the servers, medians, and judging a ratio.
+//! `cargo xtask bench`: ours beside its peers and beside the transports themselves, on one machine, in one run.
 //!
-//! The peers are built one package at a time, because a workspace build would unite the features of their
-//! dependencies and measure programs that nobody ships.
+//! It builds everything, measures in turns with `bench/drive`, and writes what it found: `bench/results.json`, and
+//! from that `bench/RESULTS.md` and `bench/results.svg`. It is a benchmark, not a test: a promise that is missed
+//! is said, and only what cannot be built, or ours answering wrongly, is a failure.
 
-mod http;
-mod stdio;
+mod chart;
+mod figures;
+mod machine;
+mod options;
+mod peers;
+mod perf;
+mod plan;
+mod promises;
+mod report;
+mod results;
+mod run;
+mod setup;
 
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use crate::workspace;
+use options::Options;
+use results::Results;
+use std::path::Path;
 
-/// Which side of its limit a ratio must be on.
-#[derive(Clone, Copy)]
-enum Limit {
-    AtLeast(f64),
-    AtMost(f64),
-    Below(f64),
-}
-
-impl Limit {
-    fn holds(self, ratio: f64) -> bool {
-        match self {
-            Self::AtLeast(limit) => ratio >= limit,
-            Self::AtMost(limit) => ratio <= limit,
-            Self::Below(limit) => ratio < limit,
-        }
-    }
-
-    fn text(self) -> String {
-        match self {
-            Self::AtLeast(limit) => format!("at least {limit}"),
-            Self::AtMost(limit) => format!("at most {limit}"),
-            Self::Below(limit) => format!("below {limit}"),
-        }
-    }
-}
-
-/// Runs the benchmark named by the first argument.
+/// Runs the benchmark, or only draws what an earlier run found.
 pub(crate) fn run(args: &[String]) -> Result<(), String> {
-    match args.split_first() {
-        Some((kind, rest)) if kind == "stdio" => stdio::run(rest),
-        Some((kind, rest)) if kind == "http" => http::run(rest),
-        _ => Err(format!("{}\n{}", stdio::USAGE, http::USAGE)),
+    let options = Options::parse(args)?;
+    let bench = workspace::root().join("bench");
+    if options.render {
+        return render(&bench, &Results::read(&bench)?);
     }
-}
-
-fn root() -> Result<&'static Path, String> {
-    Path::new(env!("CARGO_MANIFEST_DIR")).parent().ok_or_else(|| "no workspace root".into())
-}
-
-fn build(workspace: &Path, package: &str, profile: &str) -> Result<(), String> {
-    let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    cargo.current_dir(workspace).args(["build", "--profile", profile, "--locked", "--quiet", "-p", package]);
-    // Where a binary is found afterwards must not depend on the caller's settings.
-    cargo.env("CARGO_TARGET_DIR", workspace.join("target"));
-    // What `cargo xtask` says about xtask itself is not about the package: ring's build script watches these, and
-    // everything above it would be built anew.
-    for (name, _) in std::env::vars_os() {
-        if name.to_str().is_some_and(|n| n.starts_with("CARGO_PKG_") || n.starts_with("CARGO_MANIFEST_")) {
-            cargo.env_remove(name);
+    if let Some(profiled) = &options.perf {
+        return perf::run(&bench, profiled, &options);
+    }
+    let mut results = run::run(&bench, &options, args)?;
+    let whole = options.is_whole();
+    if whole || options.merge {
+        if !whole {
+            let mut earlier = Results::read(&bench)?;
+            earlier.merge(results);
+            results = earlier;
         }
+        results.write(&bench)?;
+        render(&bench, &results)?;
+    } else {
+        println!("{}{}", report::tables(&results), report::disturbed(&results));
+        println!("{}", promises::table(&promises::judge(&results)));
+        println!("Nothing was written: `--merge` puts a part into bench/results.json.");
     }
-    let status = cargo.status().map_err(|e| format!("cargo: {e}"))?;
-    if status.success() { Ok(()) } else { Err(format!("cannot build {package}")) }
+    ours_answered(&results)
 }
 
-fn built(workspace: &Path, binary: &str, profile: &str) -> PathBuf {
-    workspace.join("target").join(profile).join(binary)
+fn render(bench: &Path, results: &Results) -> Result<(), String> {
+    for (name, text) in [("RESULTS.md", report::page(results)), ("results.svg", chart::picture(results))] {
+        let path = bench.join(name);
+        std::fs::write(&path, text).map_err(|error| format!("bench/{name}: {error}"))?;
+        println!("bench/{name} is written");
+    }
+    Ok(())
 }
 
-/// The middle one; nothing of nothing.
-fn median(values: &[f64]) -> Option<f64> {
-    let mut values = values.to_vec();
-    values.sort_by(f64::total_cmp);
-    values.get(values.len() / 2).copied()
+/// A row without our own figures is a failure of ours, whatever the peers did.
+fn ours_answered(results: &Results) -> Result<(), String> {
+    let failed: Vec<_> =
+        results.left_out.iter().filter(|(_, servers)| servers.contains_key(peers::OURS)).collect();
+    match failed.first() {
+        None => Ok(()),
+        Some((row, servers)) => Err(format!(
+            "ours has no figures in {} rows; the first is {row}: {}",
+            failed.len(),
+            servers.get(peers::OURS).map_or("", String::as_str)
+        )),
+    }
 }

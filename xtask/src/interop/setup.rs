@@ -1,7 +1,7 @@
 //! What the peers need before they can run: their languages, their packages, their programs. Installs from the
 //! system's packages only where it may.
 
-use crate::process;
+use crate::{packages, process};
 use std::path::Path;
 use std::process::Command;
 
@@ -9,7 +9,7 @@ use std::process::Command;
 pub fn prepare(root: &Path) -> Result<(), String> {
     let missing = missing_languages();
     if !missing.is_empty() {
-        install(&missing)?;
+        packages::install("the peers need", &missing)?;
         if !missing_languages().is_empty() {
             return Err("the peers need python3 ≥ 3.11 with venv and node ≥ 20 with npm".to_owned());
         }
@@ -31,16 +31,4 @@ fn missing_languages() -> Vec<&'static str> {
         missing.extend(["nodejs", "npm"]);
     }
     missing
-}
-
-fn install(packages: &[&str]) -> Result<(), String> {
-    let list = packages.join(" ");
-    let root_user = process::capture(Command::new("id").arg("-u")).is_ok_and(|id| id.trim() == "0");
-    if !root_user || !process::succeeds(Command::new("apt-get").arg("--version")) {
-        return Err(format!("the peers need {list}: install them (on Debian: apt-get install {list})"));
-    }
-    process::run(Command::new("apt-get").arg("update"))?;
-    let mut command = Command::new("apt-get");
-    command.args(["install", "--yes", "--no-install-recommends"]).args(packages);
-    process::run(command.env("DEBIAN_FRONTEND", "noninteractive"))
 }

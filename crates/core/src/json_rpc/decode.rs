@@ -113,11 +113,17 @@ impl Refusal {
 /// Keys of the objects around a place in a message, of most messages.
 const KEYS: usize = 32;
 
+/// Bytes of metadata that are remembered.
+const REMEMBERED: usize = 4 * 1024;
+
 /// Reads frames. Keeps its scratch memory between them.
 #[derive(Debug, Default)]
 pub struct Decoder {
     limits: Limits,
     keys: Vec<u64>,
+    /// The metadata of the last message that had any, an object: it was read under the same limits, at the same
+    /// depth, and was right.
+    meta: String,
 }
 
 #[derive(Default)]
@@ -132,10 +138,34 @@ struct Members<'a> {
     error: Option<&'a str>,
 }
 
+impl<'a> Members<'a> {
+    fn read_params(&mut self, scanner: &mut Scanner<'a, '_>, meta: &str) -> Result<(), Box<Refusal>> {
+        let mut known = Known::default();
+        let params = scanner.span(|scanner| {
+            scanner.object_with(|scanner, key| {
+                match &*key.name() {
+                    b"name" => known.name = Some(scanner.value()?),
+                    b"arguments" => known.arguments = Some(scanner.value()?),
+                    b"_meta" => known.meta = Some(scanner.value_like(meta)?),
+                    _ => {
+                        known.others = true;
+                        scanner.skip()?;
+                    }
+                }
+                Ok(())
+            })
+        })?;
+        self.params = Some(params);
+        self.meta = known.meta;
+        self.call = known.call();
+        Ok(())
+    }
+}
+
 impl Decoder {
     /// A reader with these limits.
     pub fn new(limits: Limits) -> Self {
-        Self { limits, keys: Vec::with_capacity(KEYS) }
+        Self { limits, keys: Vec::with_capacity(KEYS), meta: String::new() }
     }
 
     /// Reads one frame.
@@ -150,9 +180,10 @@ impl Decoder {
         let mut scanner = Scanner::new(text, self.limits.depth, &mut self.keys);
         let mut items = Vec::new();
         scanner.peek_value();
-        scanner.array(|item| {
+        scanner.array_with(|scanner| {
+            let item = scanner.value()?;
             if items.len() == limit {
-                return Err(refuse(None, false, "too many messages in one batch"));
+                return Err(Box::new(refuse(None, false, "too many messages in one batch")));
             }
             items.push(item);
             Ok(())
@@ -170,39 +201,42 @@ impl Decoder {
             return Err(refuse(None, false, "a message is an object"));
         }
         let mut members = Members::default();
+        let known = &self.meta;
         scanner.object_with(|scanner, key| {
-            if key.is("params") && scanner.peek_value() == Some(b'{') {
-                let (params, known) = params_object(scanner)?;
-                members.params = Some(params);
-                members.meta = known.meta;
-                members.call = known.call();
-                return Ok(());
-            }
-            let value = scanner.value()?;
-            let member = if key.is("jsonrpc") {
-                &mut members.jsonrpc
-            } else if key.is("id") {
-                &mut members.id
-            } else if key.is("method") {
-                &mut members.method
-            } else if key.is("params") {
-                &mut members.params
-            } else if key.is("result") {
-                &mut members.result
-            } else if key.is("error") {
-                &mut members.error
-            } else {
-                return Ok(());
+            let member = match &*key.name() {
+                b"jsonrpc" => &mut members.jsonrpc,
+                b"id" => &mut members.id,
+                b"method" => &mut members.method,
+                b"params" if scanner.peek_value() == Some(b'{') => {
+                    return members.read_params(scanner, known);
+                }
+                b"params" => &mut members.params,
+                b"result" => &mut members.result,
+                b"error" => &mut members.error,
+                _ => return scanner.skip(),
             };
-            *member = Some(value);
+            *member = Some(scanner.value()?);
             Ok(())
         })?;
         scanner.end()?;
         let duplicate = scanner.duplicate_depth;
-        self.classify(members, duplicate)
+        let message = self.classify(&members, duplicate)?;
+        self.remember(members.meta);
+        Ok(message)
     }
 
-    fn classify<'a>(&self, members: Members<'a>, duplicate: Option<usize>) -> Result<Message<'a>, Refusal> {
+    /// Clients repeat their metadata in every message. What is the same need not be read again.
+    fn remember(&mut self, meta: Option<&str>) {
+        let Some(meta) = meta.filter(|meta| meta.len() <= REMEMBERED && meta.starts_with('{')) else {
+            return;
+        };
+        if *meta != *self.meta {
+            self.meta.clear();
+            self.meta.push_str(meta);
+        }
+    }
+
+    fn classify<'a>(&self, members: &Members<'a>, duplicate: Option<usize>) -> Result<Message<'a>, Refusal> {
         let has_method = members.method.is_some();
         if duplicate == Some(1) {
             // Which of two ids to answer to would be a guess.
@@ -219,8 +253,8 @@ impl Decoder {
             return Err(refuse(id, has_method, "the member \"jsonrpc\" must be \"2.0\""));
         }
         match members.method {
-            Some(method) => call(&members, method, id),
-            None => response(&members, id),
+            Some(method) => call(members, method, id),
+            None => response(members, id),
         }
     }
 }
@@ -302,21 +336,54 @@ impl<'a> Known<'a> {
     }
 }
 
-fn params_object<'a>(scanner: &mut Scanner<'a, '_>) -> Result<(&'a str, Known<'a>), Refusal> {
-    let mut known = Known::default();
-    let params = scanner.span(|scanner| {
-        scanner.object(|_, key, value| {
-            if key.is("_meta") {
-                known.meta = Some(value);
-            } else if key.is("name") {
-                known.name = Some(value);
-            } else if key.is("arguments") {
-                known.arguments = Some(value);
-            } else {
-                known.others = true;
+impl From<Box<Self>> for Refusal {
+    fn from(refusal: Box<Self>) -> Self {
+        *refusal
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A reader that has read something before reads as a new one does, whatever that was.
+    #[test]
+    fn what_was_read_before_changes_nothing() {
+        let deep = format!("{}{}", "[".repeat(70), "]".repeat(70));
+        let metas = [
+            r#"{"a":1}"#,
+            r#"{"a":1,"b":2}"#,
+            r#"{"a":1}}"#,
+            r#"{"a":1}x"#,
+            r#"{"a":1} "#,
+            r#"{"a":1,"a":1}"#,
+            "{}",
+            "{",
+            "1",
+            r#""{}""#,
+            &format!(r#"{{"a":{deep}}}"#),
+        ];
+        let texts: Vec<String> = metas
+            .iter()
+            .flat_map(|meta| {
+                [
+                    format!(r#"{{"jsonrpc":"2.0","id":1,"method":"m","params":{{"_meta":{meta}}}}}"#),
+                    format!(
+                        r#"{{"jsonrpc":"2.0","id":1,"method":"m","params":{{"_meta": {meta},"name":"n"}}}}"#
+                    ),
+                ]
+            })
+            .collect();
+        for before in &texts {
+            for text in &texts {
+                let (mut used, mut new) = (Decoder::default(), Decoder::default());
+                let _ = used.message(before);
+                assert_eq!(
+                    format!("{:?}", used.message(text)),
+                    format!("{:?}", new.message(text)),
+                    "{text} after {before}"
+                );
             }
-            Ok(())
-        })
-    })?;
-    Ok((params, known))
+        }
+    }
 }

@@ -5,6 +5,7 @@
 use serde::Serialize;
 
 use super::RequestId;
+use super::text::write_string;
 use crate::model::ErrorObject;
 
 /// Appends a request.
@@ -26,11 +27,20 @@ pub fn result_line<R: Serialize>(
     result: &R,
     out: &mut Vec<u8>,
 ) -> Result<(), serde_json::Error> {
+    result_line_with(id, |out| serde_json::to_writer(out, result), out)
+}
+
+/// Appends a successful response whose result `write` appends. On failure nothing stays in the buffer.
+pub fn result_line_with(
+    id: &RequestId,
+    write: impl FnOnce(&mut Vec<u8>) -> Result<(), serde_json::Error>,
+    out: &mut Vec<u8>,
+) -> Result<(), serde_json::Error> {
     let start = out.len();
     out.extend_from_slice(br#"{"jsonrpc":"2.0","id":"#);
     id.write(out);
     out.extend_from_slice(br#","result":"#);
-    let written = serde_json::to_writer(&mut *out, result);
+    let written = write(out);
     if written.is_err() {
         out.truncate(start);
         return written;
@@ -73,11 +83,6 @@ fn write_json<T: Serialize>(value: &T, out: &mut Vec<u8>) {
         out.truncate(start);
         out.extend_from_slice(b"{}");
     }
-}
-
-/// Appends a JSON string.
-pub fn write_string(text: &str, out: &mut Vec<u8>) {
-    write_json(&text, out);
 }
 
 pub(super) fn write_integer(value: i64, out: &mut Vec<u8>) {

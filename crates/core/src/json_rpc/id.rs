@@ -33,9 +33,8 @@ impl RequestId {
             let raw = if plain { None } else { Some(raw.into()) };
             return Some(Self(Repr::Text { decoded, raw }));
         }
-        let digits = raw.strip_prefix('-').unwrap_or(raw);
-        let is_integer = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
-        if !is_integer || raw == "-0" {
+        // Of what JSON permits, only this would be read as a number and written as another.
+        if raw == "-0" {
             return None;
         }
         raw.parse().ok().map(|value| Self(Repr::Int(value)))
@@ -46,7 +45,7 @@ impl RequestId {
         match &self.0 {
             Repr::Int(value) => super::encode::write_integer(*value, out),
             Repr::Text { raw: Some(raw), .. } => out.extend_from_slice(raw.as_bytes()),
-            Repr::Text { decoded, raw: None } => super::encode::write_string(decoded, out),
+            Repr::Text { decoded, raw: None } => super::text::write_string(decoded, out),
         }
     }
 

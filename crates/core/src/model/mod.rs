@@ -41,6 +41,7 @@ mod subscriptions;
 mod tasks;
 mod tools;
 mod utilities;
+mod written;
 
 pub use crate::json_rpc::RequestId;
 pub use base::{

@@ -4,9 +4,9 @@
 //! the server asks something first; the caller sees only the result.
 
 use std::borrow::Cow;
+use std::convert::identity;
 use std::future::IntoFuture;
 use std::pin::Pin;
-use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -14,7 +14,6 @@ use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use serde::Serialize;
 use serde_json::Value;
-use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 use super::Client;
@@ -24,13 +23,14 @@ use crate::engine::Patience;
 use crate::model::{Meta, Method, ProgressParams, key};
 use crate::{Error, Result};
 
+mod cancel;
 mod exchanges;
 mod reply;
 mod tool;
 
-use exchanges::{Exchanges, unless_cancelled};
+use cancel::{Cancel, Canceller};
+use exchanges::Exchanges;
 pub use reply::ToolReply;
-pub(super) use tool::{ToolPart, finish as finish_tool};
 
 pub(super) type Finish<T> = Box<dyn FnOnce(&Client, &Live, &Bytes) -> Result<T> + Send>;
 
@@ -42,10 +42,18 @@ pub struct Call<T> {
     known: Option<Method>,
     payload: Result<Payload>,
     options: Options,
-    tool: Option<ToolPart<T>>,
-    /// Under which key the result may be kept.
-    cache_key: Option<String>,
-    finish: Finish<T>,
+    ending: Ending<T>,
+}
+
+/// What becomes of the result.
+enum Ending<T> {
+    /// It is that of this tool, and given as it is.
+    Tool(String, fn(ToolReply) -> T),
+    Other {
+        finish: Finish<T>,
+        /// Under which key it may be kept.
+        cache_key: Option<String>,
+    },
 }
 
 /// How one call is made.
@@ -57,8 +65,7 @@ pub(super) struct Options {
     /// Whether a session that the server has forgotten is opened anew for this call.
     pub(super) renews: bool,
     until: Option<BoxFuture<'static, ()>>,
-    /// Why the call is cancelled, once it is.
-    pub(super) cancel: Arc<watch::Sender<Option<String>>>,
+    pub(super) cancel: Cancel,
 }
 
 impl Options {
@@ -70,7 +77,21 @@ impl Options {
             misuse: None,
             renews: true,
             until: None,
-            cancel: Arc::new(watch::Sender::new(None)),
+            cancel: Cancel::default(),
+        }
+    }
+}
+
+impl Call<ToolReply> {
+    pub(super) fn tool(client: &Client, tool: String, payload: Result<Payload>) -> Self {
+        let method = Method::ToolsCall;
+        Self {
+            client: client.clone(),
+            method: Cow::Borrowed(method.as_str()),
+            known: Some(method),
+            payload,
+            options: Options::new(client.policy().patience),
+            ending: Ending::Tool(tool, identity),
         }
     }
 }
@@ -88,9 +109,7 @@ impl<T: Send + 'static> Call<T> {
             known: Some(method),
             payload,
             options: Options::new(client.policy().patience),
-            tool: None,
-            cache_key: None,
-            finish: Box::new(finish),
+            ending: Ending::Other { finish: Box::new(finish), cache_key: None },
         }
     }
 
@@ -114,9 +133,7 @@ impl<T: Send + 'static> Call<T> {
             known,
             payload,
             options,
-            tool: None,
-            cache_key: None,
-            finish: Box::new(finish),
+            ending: Ending::Other { finish: Box::new(finish), cache_key: None },
         }
     }
 
@@ -126,14 +143,11 @@ impl<T: Send + 'static> Call<T> {
         self
     }
 
-    pub(super) fn for_tool(mut self, tool: ToolPart<T>) -> Self {
-        self.tool = Some(tool);
-        self
-    }
-
     /// The result may be kept, and a kept one used.
     pub(super) fn cached(mut self, key: String) -> Self {
-        self.cache_key = Some(key);
+        if let Ending::Other { cache_key, .. } = &mut self.ending {
+            *cache_key = Some(key);
+        }
         self
     }
 
@@ -186,13 +200,13 @@ impl<T: Send + 'static> Call<T> {
     }
 
     /// Begins, and returns a handle. Dropping the handle cancels the call.
-    pub fn start(self) -> CallHandle<T> {
-        let cancel = Arc::clone(&self.options.cancel);
+    pub fn start(mut self) -> CallHandle<T> {
+        let cancel = self.options.cancel.canceller();
         CallHandle { task: tokio::spawn(self.into_future()), cancel }
     }
 
     async fn run(self) -> Result<T> {
-        let Self { client, method, known, payload, mut options, tool, cache_key, finish } = self;
+        let Self { client, method, known, payload, mut options, ending } = self;
         let payload = payload?;
         if let Some(misuse) = options.misuse.take() {
             return Err(Error::Misuse(misuse));
@@ -202,19 +216,38 @@ impl<T: Send + 'static> Call<T> {
             live.session()?.knows(method)?;
             live.session()?.permits(method)?;
         }
-        let (shared, options) = (Arc::clone(&live), &mut options);
-        let exchange = Exchanges { client: &client, live: shared, method, known, payload, options };
-        match (tool, known, cache_key) {
-            (Some(tool), ..) => tool.run(&client, &live, exchange, finish).await,
-            (None, Some(method), Some(key)) => {
-                let result = exchange.run_cached(method, key).await?;
-                finish(&client, &live, &result)
-            }
-            _ => {
-                let (result, _) = exchange.run().await?;
+        let mut exchanges = Exchanges {
+            client: &client,
+            live: live.clone(),
+            method: &method,
+            known,
+            payload: &payload,
+            options: &mut options,
+        };
+        match ending {
+            Ending::Tool(tool, give) => tool::run(&tool, &live, &mut exchanges).await.map(give),
+            Ending::Other { finish, cache_key } => {
+                let result = match (known, cache_key) {
+                    // Rarely a matter of speed: what is kept here is not asked for often.
+                    (Some(method), Some(key)) => Box::pin(exchanges.run_cached(method, key)).await?,
+                    _ => exchanges.run::<Bytes>().await?.0,
+                };
                 finish(&client, &live, &result)
             }
         }
+    }
+
+    /// Runs, and is cancelled when `until` is ready.
+    async fn run_until(mut self, until: impl Future<Output = ()>) -> Result<T> {
+        let cancel = self.options.cancel.canceller();
+        let mut run = Box::pin(self.run());
+        tokio::select! {
+            biased;
+            result = &mut run => return result,
+            () = until => cancel.send_replace(Some(String::new())),
+        };
+        // The run sees it, tells the server and ends.
+        run.await
     }
 }
 
@@ -223,25 +256,10 @@ impl<T: Send + 'static> IntoFuture for Call<T> {
     type IntoFuture = BoxFuture<'static, Result<T>>;
 
     fn into_future(mut self) -> Self::IntoFuture {
-        let until = self.options.until.take();
-        let cancel = Arc::clone(&self.options.cancel);
-        let run = self.run();
-        Box::pin(async move {
-            tokio::pin!(run);
-            let until = async move {
-                match until {
-                    Some(until) => until.await,
-                    None => std::future::pending().await,
-                }
-            };
-            tokio::select! {
-                biased;
-                result = &mut run => return result,
-                () = until => cancel.send_replace(Some(String::new())),
-            };
-            // The run sees it, tells the server and ends.
-            run.await
-        })
+        match self.options.until.take() {
+            Some(until) => Box::pin(self.run_until(until)),
+            None => Box::pin(self.run()),
+        }
     }
 }
 
@@ -249,7 +267,7 @@ impl<T: Send + 'static> IntoFuture for Call<T> {
 #[derive(Debug)]
 pub struct CallHandle<T> {
     task: JoinHandle<Result<T>>,
-    cancel: Arc<watch::Sender<Option<String>>>,
+    cancel: Canceller,
 }
 
 impl<T> CallHandle<T> {
@@ -292,5 +310,21 @@ impl<T> Future for CallHandle<T> {
 impl<T> Drop for CallHandle<T> {
     fn drop(&mut self) {
         self.task.abort();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn size<A, F>(_: impl FnOnce(A) -> F) -> usize {
+        size_of::<F>()
+    }
+
+    /// It is moved into its box, so what only few calls need is in boxes of its own.
+    #[test]
+    fn the_future_of_a_call_is_small() {
+        let size = size(Call::<ToolReply>::run);
+        assert!(size <= 2048, "{size} bytes");
     }
 }

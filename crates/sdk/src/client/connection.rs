@@ -7,12 +7,14 @@
 use std::collections::{HashMap, VecDeque};
 use std::future::poll_fn;
 use std::io;
+use std::pin::Pin;
 use std::sync::Arc;
-use std::task::Poll;
+use std::task::{Context, Poll, ready};
 
 use serde_json::value::RawValue;
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
+use tokio::time::{Sleep, sleep_until};
 
 use super::events::Event;
 use super::hub::Hub;
@@ -22,8 +24,10 @@ use crate::json_rpc::{Decoder, RequestId, notification_line};
 use crate::model::{CancelledParams, ErrorObject, Method};
 use crate::transport::{ChildExit, Incoming, Transport};
 
-/// How much of the queue is taken before the transport has its turn.
+/// How much of the queue is taken before the transport has its turn, and the other way round.
 const AT_ONCE: usize = 64;
+/// How many turns the task takes before others have theirs.
+const TURNS: usize = 16;
 
 pub(super) type Answer = Result<Box<RawValue>, ErrorObject>;
 pub(super) type Answered = Result<(tokio::task::Id, Answer), tokio::task::JoinError>;
@@ -47,7 +51,8 @@ pub(super) struct Connection {
     /// The server reads no more; it may still have something to say.
     deaf: bool,
     pub(super) allowance: Allowance,
-    roots: Option<watch::Receiver<u64>>,
+    /// Set for the request that expires first, or earlier.
+    alarm: Option<Pin<Box<Sleep>>>,
 }
 
 /// A request that has not left.
@@ -55,17 +60,6 @@ struct Waits {
     id: i64,
     line: Vec<u8>,
     headers: Vec<(String, String)>,
-}
-
-/// What woke the task up.
-enum Wake {
-    Transport(io::Result<Incoming>),
-    NotSent(io::Error),
-    Sent,
-    Queue(Option<Out>),
-    Answered(Option<Answered>),
-    Clock,
-    Roots,
 }
 
 impl Connection {
@@ -88,7 +82,7 @@ impl Connection {
             begun: false,
             deaf: false,
             allowance: Allowance::new(policy.notifications_per_second),
-            roots: hub.config.roots.as_ref().map(super::Roots::changes),
+            alarm: None,
         };
         tokio::spawn(connection.run());
         link
@@ -96,14 +90,17 @@ impl Connection {
 
     async fn run(mut self) {
         let _over = Over(Arc::clone(&self.link));
-        let (end, local) = loop {
-            let woken = self.wake().await;
-            match self.handle(woken) {
-                None => {}
-                Some(Stop::Local) => break (End::Closed("closed by this client".into()), true),
-                Some(Stop::Ended) => break (how_it_ended(self.exit.clone()).await, false),
-                Some(Stop::Failed(end)) => break (end, false),
+        let mut roots = self.hub.config.roots.as_ref().map(super::Roots::changes);
+        let stop = loop {
+            tokio::select! {
+                stop = poll_fn(|cx| self.poll_turns(cx)) => break stop,
+                () = changed(&mut roots) => self.roots_changed(),
             }
+        };
+        let (end, local) = match stop {
+            Stop::Local => (End::Closed("closed by this client".into()), true),
+            Stop::Ended => (how_it_ended(self.exit.clone()).await, false),
+            Stop::Failed(end) => (end, false),
         };
         self.finish(end, local).await;
     }
@@ -145,33 +142,101 @@ impl Connection {
         }
     }
 
-    async fn wake(&mut self) -> Wake {
-        self.fill_transport();
-        let limit = self.hub.config.policy.unsent_bytes;
-        let deadline = self.link.next_deadline().map(|deadline| self.link.instant(deadline));
-        let transport = &mut self.transport;
-        let (waits, deaf) = (!self.outbox.is_empty(), self.deaf);
-        let moved = poll_fn(|cx| {
-            if transport.unsent() > 0 && !deaf {
-                match transport.poll_flush(cx) {
-                    Poll::Ready(Err(error)) => return Poll::Ready(Wake::NotSent(error)),
-                    Poll::Ready(Ok(())) if waits => return Poll::Ready(Wake::Sent),
-                    _ => {}
-                }
+    /// Takes turns until there is nothing to do.
+    fn poll_turns(&mut self, cx: &mut Context<'_>) -> Poll<Stop> {
+        for _ in 0..TURNS {
+            match self.turn(cx) {
+                Turn::Idle => return Poll::Pending,
+                Turn::Busy => {}
+                Turn::Over(stop) => return Poll::Ready(stop),
             }
-            if transport.unsent() > limit && !deaf {
-                return Poll::Pending;
-            }
-            transport.poll_receive(cx).map(Wake::Transport)
-        });
-        let roots = &mut self.roots;
-        tokio::select! {
-            wake = moved => wake,
-            out = self.queue.recv() => Wake::Queue(out),
-            answered = self.answers.join_next_with_id(), if !self.answers.is_empty() => Wake::Answered(answered),
-            () = sleep_until(deadline) => Wake::Clock,
-            () = changed(roots) => Wake::Roots,
         }
+        // Others on this thread have their turn, too.
+        cx.waker().wake_by_ref();
+        Poll::Pending
+    }
+
+    /// Everything that may have something to do is asked, so that nothing waits for anything else; the
+    /// transport last, because the others send.
+    fn turn(&mut self, cx: &mut Context<'_>) -> Turn {
+        let mut turn = Turn::Busy;
+        // What does not fit into this turn stays in the queue.
+        for _ in 0..AT_ONCE {
+            let Poll::Ready(out) = self.queue.poll_recv(cx) else {
+                turn = Turn::Idle;
+                break;
+            };
+            if let Some(stop) = self.queued(out) {
+                return Turn::Over(stop);
+            }
+        }
+        while !self.answers.is_empty()
+            && let Poll::Ready(answered) = self.answers.poll_join_next_with_id(cx)
+        {
+            self.answered(answered);
+        }
+        if self.poll_alarm(cx).is_ready() {
+            turn = Turn::Busy;
+            self.expire();
+        }
+        let asked = self.answers.len();
+        match self.send_and_receive(cx) {
+            // Nobody has waited for the answers to new questions so far.
+            Turn::Idle if self.answers.len() > asked => Turn::Busy,
+            Turn::Idle => turn,
+            other => other,
+        }
+    }
+
+    fn send_and_receive(&mut self, cx: &mut Context<'_>) -> Turn {
+        self.fill_transport();
+        let mut stuck = self.deaf;
+        if self.transport.unsent() > 0 && !stuck {
+            match self.transport.poll_flush(cx) {
+                Poll::Ready(Ok(())) => {}
+                Poll::Pending => stuck = true,
+                // A broken pipe is the other end of an exit; what was said before it still arrives.
+                Poll::Ready(Err(error)) if error.kind() == io::ErrorKind::BrokenPipe => {
+                    (self.deaf, stuck) = (true, true);
+                }
+                Poll::Ready(Err(error)) => return Turn::failed(&error),
+            }
+        }
+        let left = self.transport.unsent();
+        for _ in 0..AT_ONCE {
+            let full = self.transport.unsent() > self.hub.config.policy.unsent_bytes && !self.deaf;
+            let received = if full { Poll::Pending } else { self.transport.poll_receive(cx) };
+            let stop = match received {
+                Poll::Ready(Ok(received)) => self.received(received),
+                Poll::Ready(Err(error)) => return Turn::failed(&error),
+                // What we said to that, and what had to wait, leaves in another turn.
+                Poll::Pending if stuck => return Turn::Idle,
+                Poll::Pending if self.transport.unsent() > left || !self.outbox.is_empty() => break,
+                Poll::Pending => return Turn::Idle,
+            };
+            if let Some(stop) = stop {
+                return Turn::Over(stop);
+            }
+        }
+        Turn::Busy
+    }
+
+    /// Ready when a request may have expired.
+    fn poll_alarm(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        let Some(deadline) = self.link.next_deadline() else { return Poll::Pending };
+        let deadline = self.link.instant(deadline);
+        let alarm = match &mut self.alarm {
+            Some(alarm) => alarm,
+            none => none.insert(Box::pin(sleep_until(deadline))),
+        };
+        // Most requests are answered long before. An alarm that is left over from one of them goes off too
+        // early, once; that is cheaper than to set it anew for each.
+        if deadline < alarm.deadline() {
+            alarm.as_mut().reset(deadline);
+        }
+        ready!(alarm.as_mut().poll(cx));
+        self.alarm = None;
+        Poll::Ready(())
     }
 
     fn fill_transport(&mut self) {
@@ -182,43 +247,23 @@ impl Connection {
         }
     }
 
-    fn handle(&mut self, wake: Wake) -> Option<Stop> {
-        match wake {
-            Wake::Transport(Ok(Incoming::Message(line))) => return self.receive(line),
-            Wake::Transport(Ok(Incoming::Failed { id, failure })) => self.failed(&id, failure),
-            Wake::Transport(Ok(Incoming::End)) => return Some(Stop::Ended),
-            Wake::Transport(Ok(_)) => return self.garbage("a line over the limit", b""),
-            // A broken pipe is the other end of an exit; what was said before it still arrives.
-            Wake::NotSent(error) if error.kind() == io::ErrorKind::BrokenPipe => self.deaf = true,
-            Wake::NotSent(error) => return Some(Stop::Failed(End::Closed(error.to_string()))),
-            Wake::Transport(Err(error)) => return Some(Stop::Failed(End::Closed(error.to_string()))),
-            Wake::Queue(out) => return self.queued(out),
-            Wake::Answered(answered) => self.answered(answered),
-            Wake::Clock => self.expire(),
-            Wake::Roots => self.roots_changed(),
-            Wake::Sent => {}
+    fn received(&mut self, received: Incoming) -> Option<Stop> {
+        match received {
+            Incoming::Message(line) => return self.receive(line),
+            Incoming::Failed { id, failure } => self.failed(&id, failure),
+            Incoming::End => return Some(Stop::Ended),
+            _ => return self.garbage("a line over the limit", b""),
         }
         None
     }
 
-    /// Takes what is queued, so that it leaves in one piece.
-    fn queued(&mut self, first: Option<Out>) -> Option<Stop> {
-        let mut next = first;
-        for turn in 1.. {
-            match next {
-                Some(Out::Request { id, line, headers }) => {
-                    self.outbox.push_back(Waits { id, line, headers })
-                }
-                Some(Out::Line(mut line)) => self.transport.send(&mut line),
-                Some(Out::Withdraw { id, reason, tell }) => self.withdraw(id, reason, tell),
-                Some(Out::Agreed(rules)) => self.transport.agreed(rules),
-                Some(Out::Close) | None => return Some(Stop::Local),
-            }
-            // What does not fit into this turn stays in the queue.
-            if turn == AT_ONCE || self.queue.is_empty() {
-                break;
-            }
-            next = self.queue.try_recv().ok();
+    fn queued(&mut self, out: Option<Out>) -> Option<Stop> {
+        match out {
+            Some(Out::Request { id, line, headers }) => self.outbox.push_back(Waits { id, line, headers }),
+            Some(Out::Line(mut line)) => self.transport.send(&mut line),
+            Some(Out::Withdraw { id, reason, tell }) => self.withdraw(id, reason, tell),
+            Some(Out::Agreed(rules)) => self.transport.agreed(rules),
+            Some(Out::Close) | None => return Some(Stop::Local),
         }
         None
     }
@@ -279,6 +324,20 @@ impl Drop for Over {
     }
 }
 
+/// What came of a turn.
+enum Turn {
+    /// There was nothing to do.
+    Idle,
+    Busy,
+    Over(Stop),
+}
+
+impl Turn {
+    fn failed(error: &io::Error) -> Self {
+        Self::Over(Stop::Failed(End::Closed(error.to_string())))
+    }
+}
+
 /// Why a connection stops.
 pub(super) enum Stop {
     /// We want to.
@@ -286,13 +345,6 @@ pub(super) enum Stop {
     /// The server has finished.
     Ended,
     Failed(End),
-}
-
-async fn sleep_until(deadline: Option<tokio::time::Instant>) {
-    match deadline {
-        Some(deadline) => tokio::time::sleep_until(deadline).await,
-        None => std::future::pending().await,
-    }
 }
 
 async fn changed(roots: &mut Option<watch::Receiver<u64>>) {

@@ -13,7 +13,7 @@ use super::config::Config;
 use super::hub::Hub;
 use super::link::{FOR_EVER, Outgoing, Waiting};
 use super::live::Live;
-use super::payload::Payload;
+use super::payload::{Metadata, Payload, meta_text};
 use super::rounds::decode;
 use super::session::{Session, capabilities, client_info, modern_meta};
 use super::source::Source;
@@ -132,7 +132,7 @@ async fn discover(
     findings: &mut Findings,
 ) -> Heard {
     let meta = modern_meta(config, revision);
-    let mut waiting = match open(live, Method::ServerDiscover, &Payload::new(), meta, FOR_EVER) {
+    let mut waiting = match open(live, Method::ServerDiscover, &Payload::new(), &meta, FOR_EVER) {
         Ok(waiting) => waiting,
         Err(error) => return hear(error, findings),
     };
@@ -178,7 +178,7 @@ async fn initialize(live: &Live, config: &Config, offer: Revision, findings: &mu
         meta: None,
     };
     let Ok((payload, meta)) = Payload::from_value(&params) else { return Heard::Garbage };
-    let opened = open(live, Method::Initialize, &payload, meta, config.policy.patience);
+    let opened = open(live, Method::Initialize, &payload, &meta, config.policy.patience);
     let mut waiting = match opened {
         Ok(waiting) => waiting,
         Err(error) => return hear(error, findings),
@@ -198,13 +198,12 @@ async fn initialize(live: &Live, config: &Config, offer: Revision, findings: &mu
     }
 }
 
-fn open(live: &Live, method: Method, payload: &Payload, meta: Meta, patience: Patience) -> Result<Waiting> {
+fn open(live: &Live, method: Method, payload: &Payload, meta: &Meta, patience: Patience) -> Result<Waiting> {
     live.link.open(Outgoing {
-        method: Cow::Borrowed(method.as_str()),
+        method: method.as_str(),
         payload,
-        meta,
+        meta: Metadata { text: Cow::Owned(meta_text(meta)), wants_progress: false },
         patience,
-        wants_progress: false,
         cancellable: false,
         acknowledged: None,
         headers: Vec::new(),
@@ -247,7 +246,7 @@ fn settle(live: &Live, config: &Config, revision: Revision, found: Option<Found>
     let _ = live.link.session.set(session);
     live.link.agree(rules);
     if legacy {
-        live.link.notify(Method::Initialized.as_str(), &Payload::new(), &Meta::new());
+        live.link.notify(Method::Initialized);
     }
     Ok(())
 }

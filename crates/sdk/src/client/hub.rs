@@ -48,6 +48,13 @@ impl Hub {
         let _ = self.events.send(event);
     }
 
+    /// As `emit`, for what happens so often that it is put into words only if somebody listens.
+    pub(super) fn emit_with(&self, event: impl FnOnce() -> Event) {
+        if self.events.receiver_count() > 0 {
+            self.emit(event());
+        }
+    }
+
     pub(super) fn next_call(&self) -> u64 {
         self.calls.fetch_add(1, Ordering::Relaxed) + 1
     }

@@ -9,7 +9,7 @@ use bytes::Bytes;
 
 use super::connection::{Answer, Answered, Connection, Stop};
 use super::events::Event;
-use super::link::{End, count};
+use super::link::{End, Settled, count};
 use crate::Error;
 use crate::json_rpc::{
     Decoder, Frame, Message, Notification, Refusal, Request, RequestId, Response, error_line, result_line,
@@ -30,17 +30,14 @@ impl Connection {
             tracing::warn!("the server began with a byte order mark");
             line = line.slice(BOM.len()..);
         }
-        let mut decoder = std::mem::take(&mut self.decoder);
-        let stop = match decoder.frame(&line) {
+        match self.decoder.frame(&line) {
             Ok(Frame::Single(message)) => {
                 self.message(message, &line);
                 None
             }
             Ok(Frame::Batch(items)) => self.batch(&items, &line),
             Err(refusal) => self.refused(refusal, &line),
-        };
-        self.decoder = decoder;
-        stop
+        }
     }
 
     fn batch(&mut self, items: &[&str], line: &Bytes) -> Option<Stop> {
@@ -75,7 +72,7 @@ impl Connection {
         if let Some(id) = &refusal.id {
             if !refusal.has_method {
                 let error = Error::PeerMisbehaved(format!("a malformed response: {}", refusal.error.message));
-                if self.link.settle(id, Err(error)) {
+                if self.link.settle(id, Err(error)) != Settled::Nothing {
                     return None;
                 }
             } else if self.link.session.get().is_none_or(|session| session.rules.has_server_requests) {
@@ -113,22 +110,20 @@ impl Connection {
             Ok(result) => Ok(line.slice_ref(result.as_bytes())),
             Err(error) => Err(Error::Remote(cut(error))),
         };
-        let listening = self.link.is_listening(&id);
-        let settled = self.link.settle(&id, outcome);
-        if listening {
-            self.hub.emit(Event::SubscriptionEnded);
-        } else if !settled {
-            count(&self.link.counters.unknown_responses);
-            tracing::debug!(%id, "a response that nobody waits for");
+        match self.link.settle(&id, outcome) {
+            Settled::Call => {}
+            Settled::Subscription => self.hub.emit(Event::SubscriptionEnded),
+            Settled::Nothing => {
+                count(&self.link.counters.unknown_responses);
+                tracing::debug!(%id, "a response that nobody waits for");
+            }
         }
     }
 
     /// A request of ours got lost. It concerns nobody else.
     pub(super) fn failed(&mut self, id: &RequestId, failure: Failure) {
         tracing::debug!(%id, ?failure, "a request got no answer");
-        let listening = self.link.is_listening(id);
-        self.link.settle(id, Err(failure.into()));
-        if listening {
+        if self.link.settle(id, Err(failure.into())) == Settled::Subscription {
             self.hub.emit(Event::SubscriptionEnded);
         }
     }

@@ -3,7 +3,6 @@
 //! Entering a request, settling it and withdrawing it are single steps under one lock, so that a reply,
 //! an expiry and a caller who loses interest can never all win.
 
-use std::borrow::Cow;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
@@ -12,11 +11,11 @@ use bytes::Bytes;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::Instant;
 
-use super::payload::Payload;
+use super::payload::{Metadata, Payload};
 use super::session::Session;
 use crate::engine::{Patience, Pending};
-use crate::json_rpc::{RequestId, notification_line, request_line};
-use crate::model::{Meta, ProgressParams, ProgressToken, SubscriptionFilter, key};
+use crate::json_rpc::{RequestId, notification_line};
+use crate::model::{Method, ProgressParams, ProgressToken, SubscriptionFilter};
 use crate::revision::Rules;
 use crate::{Error, Result};
 
@@ -74,10 +73,19 @@ pub(super) struct Entry {
     reply: oneshot::Sender<Result<Bytes>>,
     progress: Option<Progress>,
     acknowledged: Option<oneshot::Sender<SubscriptionFilter>>,
-    pub(super) is_listen: bool,
+    is_listen: bool,
     cancellable: bool,
     opened: Duration,
     patience: Patience,
+}
+
+/// What a response was for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Settled {
+    Call,
+    Subscription,
+    /// Nobody waits for it.
+    Nothing,
 }
 
 struct Progress {
@@ -93,11 +101,10 @@ impl Progress {
 
 /// How a request is to be made.
 pub(super) struct Outgoing<'a> {
-    pub(super) method: Cow<'static, str>,
+    pub(super) method: &'a str,
     pub(super) payload: &'a Payload,
-    pub(super) meta: Meta,
+    pub(super) meta: Metadata<'a>,
     pub(super) patience: Patience,
-    pub(super) wants_progress: bool,
     /// Whether giving it up is told to the server.
     pub(super) cancellable: bool,
     pub(super) acknowledged: Option<oneshot::Sender<SubscriptionFilter>>,
@@ -170,11 +177,12 @@ impl Link {
     /// Enters a request and queues it.
     pub(super) fn open(self: &Arc<Self>, request: Outgoing<'_>) -> Result<Waiting> {
         let (reply, answer) = oneshot::channel();
-        let (sender, progress) = mpsc::channel(PROGRESS_QUEUE);
+        let progress = request.meta.wants_progress.then(|| mpsc::channel(PROGRESS_QUEUE));
+        let (sender, progress) = progress.unzip();
         let now = self.now();
         let entry = Entry {
             reply,
-            progress: request.wants_progress.then_some(Progress { last: None, sender }),
+            progress: sender.map(|sender| Progress { last: None, sender }),
             is_listen: request.acknowledged.is_some(),
             acknowledged: request.acknowledged,
             cancellable: request.cancellable,
@@ -191,26 +199,17 @@ impl Link {
             .pending
             .open(entry, request.patience, now)
             .map_err(|full| Error::TooMuch(format!("{} requests are waiting for the server", full.limit)))?;
-        let mut meta = request.meta;
-        if request.wants_progress {
-            meta.set(key::PROGRESS_TOKEN, id);
-        }
-        let params = request.payload.params(&meta);
-        let mut line = Vec::new();
-        let params = (!params.is_empty()).then_some(&params);
-        request_line(&id.into(), &request.method, params, &mut line);
-        line.push(b'\n');
+        let line = request.payload.request(id, request.method, &request.meta);
         // The queue is read for as long as the table is open.
         let _ = self.out.send(Out::Request { id, line, headers: request.headers });
         drop(table);
-        Ok(Waiting { link: Arc::clone(self), id, answer, progress, reason: None })
+        Ok(Waiting { link: Arc::clone(self), id, answer: Some(answer), progress, reason: None })
     }
 
-    /// Queues a notification.
-    pub(super) fn notify(&self, method: &str, payload: &Payload, meta: &Meta) {
-        let params = payload.params(meta);
+    /// Queues a notification that has no parameters.
+    pub(super) fn notify(&self, method: Method) {
         let mut line = Vec::new();
-        notification_line(method, (!params.is_empty()).then_some(&params), &mut line);
+        notification_line::<()>(method.as_str(), None, &mut line);
         line.push(b'\n');
         let _ = self.out.send(Out::Line(line));
     }
@@ -224,13 +223,14 @@ impl Link {
         let _ = self.out.send(Out::Close);
     }
 
-    /// A response has come. `false` if nobody waits for it.
-    pub(super) fn settle(&self, id: &RequestId, outcome: Result<Bytes>) -> bool {
+    /// A response has come. Says who waited for it.
+    pub(super) fn settle(&self, id: &RequestId, outcome: Result<Bytes>) -> Settled {
         let entry = self.table().pending.settle(id);
-        let Some(entry) = entry else { return false };
+        let Some(entry) = entry else { return Settled::Nothing };
+        let settled = if entry.is_listen { Settled::Subscription } else { Settled::Call };
         // A caller that goes away at this very moment finds nothing to withdraw.
         let _ = entry.reply.send(outcome);
-        true
+        settled
     }
 
     /// Whether a subscription to changes is open under this id.
@@ -312,27 +312,36 @@ impl Link {
 pub(super) struct Waiting {
     link: Arc<Link>,
     pub(super) id: i64,
-    answer: oneshot::Receiver<Result<Bytes>>,
-    progress: mpsc::Receiver<ProgressParams>,
+    /// Until it is there.
+    answer: Option<oneshot::Receiver<Result<Bytes>>>,
+    /// Only of requests that want it.
+    progress: Option<mpsc::Receiver<ProgressParams>>,
     /// What the server is told if the request is withdrawn.
     pub(super) reason: Option<String>,
 }
 
 impl Waiting {
-    /// The text of the result.
+    /// The text of the result; once.
     pub(super) async fn result(&mut self, mut on_progress: impl FnMut(ProgressParams)) -> Result<Bytes> {
-        loop {
-            tokio::select! {
-                biased;
-                Some(progress) = self.progress.recv() => on_progress(progress),
-                answer = &mut self.answer => {
-                    while let Ok(progress) = self.progress.try_recv() {
-                        on_progress(progress);
+        let Some(answer) = &mut self.answer else { return Err(self.lost()) };
+        let answer = match &mut self.progress {
+            None => answer.await,
+            Some(progress) => loop {
+                tokio::select! {
+                    biased;
+                    Some(progress) = progress.recv() => on_progress(progress),
+                    answer = &mut *answer => {
+                        while let Ok(progress) = progress.try_recv() {
+                            on_progress(progress);
+                        }
+                        break answer;
                     }
-                    return answer.unwrap_or_else(|_| Err(self.lost()));
                 }
-            }
-        }
+            },
+        };
+        // Whoever answers has taken the request out of the table.
+        self.answer = None;
+        answer.unwrap_or_else(|_| Err(self.lost()))
     }
 
     /// The connection's task is gone with its runtime.
@@ -346,6 +355,9 @@ impl Waiting {
 
 impl Drop for Waiting {
     fn drop(&mut self) {
+        if self.answer.is_none() {
+            return;
+        }
         let entry = self.link.table().pending.settle(&self.id.into());
         if let Some(entry) = entry {
             let (id, reason, tell) = (self.id, self.reason.take(), entry.cancellable);

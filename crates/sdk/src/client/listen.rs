@@ -4,7 +4,6 @@
 //! the modern era there is one open `subscriptions/listen`: whenever what is wanted changes, a new one is
 //! opened, and the old one is withdrawn when the new one is acknowledged, so that nothing is missed.
 
-use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use tokio::sync::oneshot;
@@ -15,7 +14,7 @@ use super::events::Event;
 use super::link::{FOR_EVER, Outgoing, Waiting};
 use super::live::Live;
 use super::methods::empty;
-use super::payload::Payload;
+use super::payload::{Metadata, Payload};
 use crate::model::{ListChangedCapability, Meta, Method, SubscriptionFilter};
 use crate::{Error, Result};
 
@@ -142,13 +141,13 @@ impl Client {
         }
         let (acknowledged, acknowledgement) = oneshot::channel();
         let payload = Payload::new().with("notifications", &filter)?;
+        let text = live.session()?.request_meta(None, &Meta::new(), false);
         let mut stream = live.link.open(Outgoing {
-            method: Cow::Borrowed(Method::SubscriptionsListen.as_str()),
+            method: Method::SubscriptionsListen.as_str(),
             payload: &payload,
-            meta: live.session()?.request_meta(None, &Meta::new()),
+            meta: Metadata { text, wants_progress: false },
             // Silent for as long as nothing changes.
             patience: FOR_EVER,
-            wants_progress: false,
             cancellable: true,
             acknowledged: Some(acknowledged),
             headers: Vec::new(),

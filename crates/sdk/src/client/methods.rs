@@ -4,11 +4,10 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 use serde_json::Value;
-use serde_json::value::RawValue;
 
 use super::Client;
-use super::call::{self, Call, ToolPart, ToolReply};
-use super::payload::{Payload, encode};
+use super::call::{Call, ToolReply};
+use super::payload::Payload;
 use super::rounds::decode;
 use crate::model::{
     CompleteParams, CompleteResult, Completion, CompletionArgument, CompletionContext, EmptyResult,
@@ -24,19 +23,9 @@ impl Client {
     /// the first such result leads to one listing.
     pub fn call(&self, tool: impl Into<String>, arguments: impl Serialize) -> Call<ToolReply> {
         let tool = tool.into();
-        let arguments = object(&arguments);
-        let payload = arguments.as_ref().map_err(copy_misuse).and_then(|arguments| {
-            Payload::new().with("name", &tool)?.with_some("arguments", arguments.as_ref())
-        });
-        let arguments = arguments.ok().flatten();
-        let (name, sent) = (tool.clone(), arguments.clone());
-        let finish =
-            move |client: &Self, live: &_, result: &_| call::finish_tool(client, live, &name, sent, result);
-        Call::new(self, Method::ToolsCall, payload, finish).for_tool(ToolPart {
-            tool,
-            arguments,
-            failed: ToolReply::is_error,
-        })
+        let payload = Payload::new().with("name", &tool);
+        let payload = payload.and_then(|payload| payload.with_object("arguments", &arguments));
+        Call::tool(self, tool, payload)
     }
 
     /// Reads a resource; [`Error::NotFound`] if there is none.
@@ -133,21 +122,4 @@ impl Client {
 /// The end of a request that only succeeds.
 pub(super) fn empty(_: &Client, _: &super::live::Live, result: &bytes::Bytes) -> Result<()> {
     decode::<EmptyResult>("a request", result).map(|_| ())
-}
-
-/// The text of an object; `None` for nothing.
-fn object(value: &impl Serialize) -> Result<Option<Box<RawValue>>> {
-    let raw = encode(value)?;
-    match raw.get().as_bytes().first() {
-        Some(b'{') => Ok(Some(raw)),
-        Some(b'n') => Ok(None),
-        _ => Err(Error::Misuse("arguments must be an object".into())),
-    }
-}
-
-fn copy_misuse(error: &Error) -> Error {
-    Error::Misuse(match error {
-        Error::Misuse(what) => what.clone(),
-        other => other.to_string(),
-    })
 }

@@ -5,6 +5,7 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::fmt::Display;
 
 use bytes::Bytes;
 use futures_util::future::try_join_all;
@@ -16,7 +17,7 @@ use super::config::Config;
 use super::payload::{Payload, encode};
 use super::responders::{Ask, NoAnswer};
 use super::session::Session;
-use crate::model::{InputRequest, Method, ResultType};
+use crate::model::{CallToolResult, InputRequest, Method, ResultType};
 use crate::{Error, Result};
 
 /// The rounds of one call.
@@ -47,6 +48,41 @@ pub(super) struct Asked {
     state: Option<Box<RawValue>>,
 }
 
+/// What an exchange brought.
+pub(super) enum Round<R> {
+    Asked(Asked),
+    Done(R),
+}
+
+/// A result, as whoever waits for it wants it.
+pub(super) trait Reply: Sized + Send {
+    fn read(rounds: &mut Rounds<'_>, result: Bytes) -> Result<Round<Self>>;
+}
+
+impl Reply for Bytes {
+    fn read(rounds: &mut Rounds<'_>, result: Bytes) -> Result<Round<Self>> {
+        Ok(match rounds.read(&result)? {
+            Some(asked) => Round::Asked(asked),
+            None => Round::Done(result),
+        })
+    }
+}
+
+/// It says itself of what kind it is, so that it need not be read twice.
+impl Reply for CallToolResult {
+    fn read(rounds: &mut Rounds<'_>, result: Bytes) -> Result<Round<Self>> {
+        let has_kinds = rounds.session.rules.has_result_type;
+        let is_whole = |kind: &Option<ResultType>| matches!(kind, None | Some(ResultType::Complete));
+        match decode::<Self>(Method::ToolsCall.as_str(), &result) {
+            Ok(read) if !has_kinds || is_whole(&read.result_type) => Ok(Round::Done(read)),
+            read => match rounds.read(&result)? {
+                Some(asked) => Ok(Round::Asked(asked)),
+                None => read.map(Round::Done),
+            },
+        }
+    }
+}
+
 /// What goes back.
 pub(super) struct Answers {
     responses: Option<Box<RawValue>>,
@@ -68,7 +104,7 @@ impl<'a> Rounds<'a> {
     }
 
     /// What the server asks, or nothing if this is the result.
-    pub(super) fn read(&mut self, result: &Bytes) -> Result<Option<Asked>> {
+    fn read(&mut self, result: &Bytes) -> Result<Option<Asked>> {
         if !self.session.rules.has_result_type {
             return Ok(None);
         }
@@ -136,20 +172,24 @@ impl Asked {
 
 impl Answers {
     /// The original parameters with the answers added.
-    pub(super) fn into_payload(self, original: &Payload) -> Payload {
+    pub(super) fn into_payload(self, original: &Payload) -> Result<Payload> {
         let mut payload = original.clone();
         if let Some(responses) = self.responses {
-            payload.push("inputResponses", responses);
+            payload.push(Cow::Borrowed("inputResponses"), &responses)?;
         }
         if let Some(state) = self.state {
-            payload.push("requestState", state);
+            payload.push(Cow::Borrowed("requestState"), &state)?;
         }
-        payload
+        Ok(payload)
     }
 }
 
 /// Reads a result.
 pub(super) fn decode<T: DeserializeOwned>(of: &str, result: &Bytes) -> Result<T> {
-    serde_json::from_slice(result)
-        .map_err(|error| Error::PeerMisbehaved(format!("the result of {of} cannot be understood: {error}")))
+    let fault = |fault: &dyn Display| {
+        Error::PeerMisbehaved(format!("the result of {of} cannot be understood: {fault}"))
+    };
+    // Checked as a whole, which is faster than string by string.
+    let text = str::from_utf8(result).map_err(|error| fault(&error))?;
+    serde_json::from_str(text).map_err(|error| fault(&error))
 }

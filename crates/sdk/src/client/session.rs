@@ -3,7 +3,11 @@
 //! In the legacy era this comes from `initialize`, in the modern one from `server/discover`. It never
 //! changes for the life of a connection.
 
+use std::borrow::Cow;
+use std::sync::OnceLock;
+
 use super::config::Config;
+use super::payload::meta_text;
 use crate::model::{
     ClientCapabilities, DiscoverResult, ElicitationCapability, Implementation, InitializeResult, JsonObject,
     ListChangedCapability, LoggingLevel, Meta, Method, SamplingCapability, ServerCapabilities, key,
@@ -20,6 +24,8 @@ pub(super) struct Session {
     pub(super) server: ServerIdentity,
     /// What every modern request says about us.
     meta: Meta,
+    /// The same as JSON: alone, and with each log level.
+    texts: [OnceLock<String>; 9],
 }
 
 /// Who a server says it is, and what you call it.
@@ -54,6 +60,7 @@ impl Session {
                 revision,
             },
             meta: Meta::new(),
+            texts: Default::default(),
         }
     }
 
@@ -65,17 +72,38 @@ impl Session {
             instructions: result.instructions,
             server: ServerIdentity { name: config.server_name.clone(), info, revision },
             meta: modern_meta(config, revision),
+            texts: Default::default(),
         }
     }
 
-    /// Metadata for a request: ours, then the caller's.
-    pub(super) fn request_meta(&self, level: Option<LoggingLevel>, caller: &Meta) -> Meta {
-        let mut meta = self.meta.clone();
-        if let (Some(level), true) = (level, !self.rules.has_set_level) {
-            meta.set(key::LOG_LEVEL, level);
+    /// Metadata for a request, as JSON: ours, then the caller's. A token of progress that the caller made up
+    /// gives way to the request's own.
+    pub(super) fn request_meta(
+        &self,
+        level: Option<LoggingLevel>,
+        caller: &Meta,
+        wants_progress: bool,
+    ) -> Cow<'_, str> {
+        let level = level.filter(|_| !self.rules.has_set_level);
+        if caller.is_empty() {
+            let text = self.texts.get(level.map_or(0, |level| 1 + level as usize));
+            if let Some(text) = text {
+                return Cow::Borrowed(text.get_or_init(|| meta_text(&self.meta_at(level))));
+            }
         }
-        for (name, value) in caller.iter() {
+        let mut meta = self.meta_at(level);
+        for (name, value) in
+            caller.iter().filter(|(name, _)| !(wants_progress && *name == key::PROGRESS_TOKEN))
+        {
             meta.insert(name.clone(), value.clone());
+        }
+        Cow::Owned(meta_text(&meta))
+    }
+
+    fn meta_at(&self, level: Option<LoggingLevel>) -> Meta {
+        let mut meta = self.meta.clone();
+        if let Some(level) = level {
+            meta.set(key::LOG_LEVEL, level);
         }
         meta
     }

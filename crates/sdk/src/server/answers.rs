@@ -15,9 +15,10 @@ use super::Context;
 use super::completion::Completing;
 use super::operation::{BoxFuture, Operation, OperationResult, Reply, Request};
 use super::output::Failure;
-use super::registry::{CompletionTarget, Table};
+use super::registry::{CompletionTarget, Table, Tables};
 use super::resource::{Definition, ResourceEntry};
 use super::serving::Serving;
+use super::tool::ToolEntry;
 use crate::model::{
     CacheScope, CompleteParams, CompleteResult, DiscoverResult, ErrorObject, ListChangedCapability,
     ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, Method, Reference,
@@ -50,7 +51,11 @@ impl Service<Operation> for Bottom {
 impl Serving {
     /// Whether this server has what the method needs. What it has not, it does not know.
     pub(super) fn answers(&self, method: Method) -> bool {
-        let tables = self.registry.tables();
+        self.answers_from(&self.registry.tables(), method)
+    }
+
+    /// The same, of one state of the offer.
+    pub(super) fn answers_from(&self, tables: &Tables, method: Method) -> bool {
         let resources = tables.resources.is_offered() || tables.templates.is_offered();
         match method {
             Method::ToolsList | Method::ToolsCall => tables.tools.is_offered(),
@@ -112,10 +117,7 @@ impl Serving {
         name: &str,
         arguments: Option<&str>,
     ) -> BoxFuture<OperationResult> {
-        match self.registry.tables().tools.get(name) {
-            Some(tool) => tool.call(context, arguments),
-            None => refused(ErrorObject::invalid_params(format!("unknown tool: {}", shown(name)))),
-        }
+        call_tool(self.registry.tables().tools.get(name), context, name, arguments)
     }
 
     fn get_prompt(
@@ -289,5 +291,18 @@ fn encode(result: &impl Serialize) -> Result<Vec<u8>, ErrorObject> {
 impl<T: Clone> std::fmt::Debug for Table<T> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Table")
+    }
+}
+
+/// Begins a call of a tool, if there is one.
+pub(super) fn call_tool(
+    tool: Option<&ToolEntry>,
+    context: &Context,
+    name: &str,
+    arguments: Option<&str>,
+) -> BoxFuture<OperationResult> {
+    match tool {
+        Some(tool) => tool.call(context, arguments),
+        None => refused(ErrorObject::invalid_params(format!("unknown tool: {}", shown(name)))),
     }
 }

@@ -28,11 +28,33 @@ use crate::revision::lower::unaskable_field;
 use crate::schema::Checker;
 use crate::{Capability, Error, Result};
 
-/// What is known and what is wanted in this round.
+/// What is known and what is wanted in this round. Most handlers ask nothing, and pay for nothing.
 #[derive(Debug, Default)]
 pub(super) struct Asks {
     /// The handler is run again with the answers, instead of waiting for them.
     pub(super) replay: bool,
+    round: Option<Box<Round>>,
+}
+
+impl Asks {
+    pub(super) fn new(replay: bool, kept: Option<Kept>) -> Self {
+        let round = |kept| Box::new(Round { kept, ..Round::default() });
+        Self { replay, round: kept.map(round) }
+    }
+
+    pub(super) fn round(&mut self) -> &mut Round {
+        self.round.get_or_insert_default()
+    }
+
+    /// If anything was asked.
+    pub(super) fn begun(&mut self) -> Option<&mut Round> {
+        self.round.as_deref_mut()
+    }
+}
+
+/// One round of questions and answers.
+#[derive(Debug, Default)]
+pub(super) struct Round {
     pub(super) kept: Kept,
     pub(super) wanted: InputRequests,
     /// Keys of questions that this run of the handler has asked.
@@ -154,13 +176,13 @@ impl Context {
         F: FnOnce() -> Fut,
         Fut: Future<Output = T>,
     {
-        let known = lock(&self.inner.asks).kept.memo.get(key).cloned();
+        let known = lock(&self.inner.asks).round().kept.memo.get(key).cloned();
         if let Some(done) = known.and_then(|value| serde_json::from_value(value).ok()) {
             return done;
         }
         let done = work().await;
         if let Ok(value) = serde_json::to_value(&done) {
-            lock(&self.inner.asks).kept.memo.insert(key.to_owned(), value);
+            lock(&self.inner.asks).round().kept.memo.insert(key.to_owned(), value);
         }
         done
     }
@@ -173,7 +195,7 @@ impl Context {
     /// A key is one question. Where answers are replayed, the second would get the answer to the first; so
     /// it is refused where they are not, too.
     fn claim(&self, key: &str) -> Result<()> {
-        if lock(&self.inner.asks).asked.insert(key.to_owned()) {
+        if lock(&self.inner.asks).round().asked.insert(key.to_owned()) {
             return Ok(());
         }
         Err(Error::Misuse(format!("two questions have the key {key:?}")))
@@ -202,7 +224,7 @@ impl Context {
     async fn refuse_answer<T>(&self, key: &str, error: &serde_json::Error) -> T {
         let fault = ErrorObject::invalid_params("an inputResponse does not answer what was asked")
             .data(serde_json::json!({ "key": key, "fault": error.to_string() }));
-        lock(&self.inner.asks).fault = Some(fault);
+        lock(&self.inner.asks).round().fault = Some(fault);
         self.inner.life.wake();
         std::future::pending().await
     }
@@ -211,10 +233,11 @@ impl Context {
     async fn replayed(&self, key: &str, request: InputRequest) -> Result<Value> {
         std::future::poll_fn(|_| {
             let mut asks = lock(&self.inner.asks);
-            if let Some(answer) = asks.kept.answers.get(key) {
+            let round = asks.round();
+            if let Some(answer) = round.kept.answers.get(key) {
                 return Poll::Ready(Ok(answer.clone()));
             }
-            asks.wanted.insert(key.to_owned(), request.clone());
+            round.wanted.insert(key.to_owned(), request.clone());
             drop(asks);
             // Whoever drives the exchange looks at what is wanted when the handler cannot go on.
             self.inner.life.wake();

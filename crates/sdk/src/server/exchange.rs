@@ -76,8 +76,9 @@ impl Run {
                 match answers {
                     Ok(answers) => {
                         let mut asks = lock(&self.context.inner.asks);
-                        asks.kept.answers.extend(answers);
-                        asks.asked.clear();
+                        let round = asks.round();
+                        round.kept.answers.extend(answers);
+                        round.asked.clear();
                     }
                     Err(error) => {
                         return Poll::Ready(Outcome::Error(ErrorObject::internal(error.to_string())));
@@ -95,10 +96,10 @@ impl Run {
                 Ok(Poll::Pending) => {}
                 Err(error) => return Poll::Ready(self.panicked(error)),
             }
-            if let Some(fault) = lock(&self.context.inner.asks).fault.take() {
+            let (fault, wanted) = self.take_asked();
+            if let Some(fault) = fault {
                 return Poll::Ready(Outcome::Error(fault));
             }
-            let wanted = self.take_wanted();
             if wanted.is_empty() {
                 return Poll::Pending;
             }
@@ -111,9 +112,13 @@ impl Run {
         }
     }
 
-    fn take_wanted(&self) -> InputRequests {
+    /// What the handler has asked in vain, and what was wrong with an answer.
+    fn take_asked(&self) -> (Option<ErrorObject>, InputRequests) {
         let mut asks = lock(&self.context.inner.asks);
-        if asks.replay { std::mem::take(&mut asks.wanted) } else { InputRequests::new() }
+        let replay = asks.replay;
+        let Some(round) = asks.begun() else { return (None, InputRequests::new()) };
+        let wanted = if replay { std::mem::take(&mut round.wanted) } else { InputRequests::new() };
+        (round.fault.take(), wanted)
     }
 
     fn panicked(&self, error: ErrorObject) -> Outcome {
@@ -130,7 +135,7 @@ impl Run {
 
     fn ask(&self, wanted: InputRequests) -> Outcome {
         let serving = &self.context.inner.serving;
-        let kept = std::mem::take(&mut lock(&self.context.inner.asks).kept);
+        let kept = std::mem::take(&mut lock(&self.context.inner.asks).round().kept);
         let binding = binding(self.context.principal(), self.context.method(), &self.params);
         match serving.seal.close(kept, &binding) {
             Ok(state) if state.len() <= serving.policy.request_state_bytes => {

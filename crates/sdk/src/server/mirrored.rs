@@ -19,15 +19,20 @@ pub(super) fn single<'a>(
     head: &'a http::HeaderMap,
     name: &http::HeaderName,
 ) -> Result<Option<&'a str>, ErrorObject> {
-    let mut values = head.get_all(name).iter();
-    let Some(value) = values.next() else { return Ok(None) };
-    if values.next().is_some() {
+    let Some(value) = head.get(name) else { return Ok(None) };
+    if is_repeated(head, name) {
         return Err(ErrorObject::header_mismatch(format!("the header {name} is there twice")));
     }
     let text = value.to_str().map_err(|_| {
         ErrorObject::header_mismatch(format!("the header {name} has characters that need encoding"))
     })?;
     Ok(Some(text))
+}
+
+/// Whether a header is there more than once. Mostly none is, which is seen at once.
+#[cfg(feature = "http-server")]
+pub(super) fn is_repeated(head: &http::HeaderMap, name: &http::HeaderName) -> bool {
+    head.len() != head.keys_len() && head.get_all(name).iter().nth(1).is_some()
 }
 
 /// The headers that are looked at, made once: a name in a text would be read anew for every request.

@@ -13,14 +13,18 @@ use crate::model::{
 };
 use crate::revision::{Lower, Rules};
 
-/// A result that has metadata.
-trait HasMeta {
+/// A result as it is sent.
+trait Sent: Serialize + Lower {
     fn meta(&mut self) -> &mut Option<Meta>;
+
+    fn write(&self, out: &mut Vec<u8>) -> serde_json::Result<()> {
+        serde_json::to_writer(out, self)
+    }
 }
 
-macro_rules! has_meta {
+macro_rules! sent {
     ($($result:ty),* $(,)?) => {
-        $(impl HasMeta for $result {
+        $(impl Sent for $result {
             fn meta(&mut self) -> &mut Option<Meta> {
                 &mut self.meta
             }
@@ -28,8 +32,18 @@ macro_rules! has_meta {
     };
 }
 
-has_meta! {
-    CallToolResult, CompleteResult, DiscoverResult, EmptyResult, GetPromptResult, InputRequiredResult,
+impl Sent for CallToolResult {
+    fn meta(&mut self) -> &mut Option<Meta> {
+        &mut self.meta
+    }
+
+    fn write(&self, out: &mut Vec<u8>) -> serde_json::Result<()> {
+        self.write_json(out)
+    }
+}
+
+sent! {
+    CompleteResult, DiscoverResult, EmptyResult, GetPromptResult, InputRequiredResult,
     ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, ReadResourceResult,
 }
 
@@ -94,10 +108,7 @@ impl Serving {
         }
     }
 
-    fn write_result<T>(&self, id: &RequestId, rules: &Rules, mut result: T, out: &mut Vec<u8>)
-    where
-        T: Serialize + Lower + HasMeta,
-    {
+    fn write_result<T: Sent>(&self, id: &RequestId, rules: &Rules, mut result: T, out: &mut Vec<u8>) {
         result.lower(rules);
         let mut append_meta = false;
         if rules.has_server_info_meta {
@@ -106,7 +117,7 @@ impl Serving {
                 None => append_meta = true,
             }
         }
-        if let Err(error) = json_rpc::result_line(id, &result, out) {
+        if let Err(error) = json_rpc::result_line_with(id, |out| result.write(out), out) {
             let error = ErrorObject::internal(format!("the result cannot be encoded: {error}"));
             return json_rpc::error_line(Some(id), false, &error, out);
         }

@@ -14,13 +14,15 @@ use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 use tower_service::Service as _;
 
+use super::answers::call_tool;
 use super::asks::Asks;
 use super::exchange::{Run, binding};
 use super::hooks::Hooks;
 use super::mirrored::{self, Head};
 use super::operation::{BoxFuture, Operation, OperationResult, Request, Stack};
 use super::pages::Pager;
-use super::seal::{Kept, Seal};
+use super::registry::Tables;
+use super::seal::Seal;
 use super::wire::Wire;
 use super::{Context, KeepAlive, Principal, Registry};
 use crate::Policy;
@@ -146,11 +148,12 @@ impl Serving {
         arrival: &Arrival<'_>,
     ) -> Result<Run, ErrorObject> {
         let method = exchange.method;
-        if !self.answers(method) {
+        let tables = self.registry.tables();
+        if !self.answers_from(&tables, method) {
             return Err(ErrorObject::method_not_found(method.as_str()));
         }
         if method == Method::ToolsCall {
-            return self.begin_call(exchange, arrival);
+            return self.begin_call(exchange, arrival, &tables);
         }
         let (request, round) = self.read(method, arrival)?;
         arrival.check_name(&exchange, &request)?;
@@ -166,12 +169,18 @@ impl Serving {
     }
 
     /// The hot path: the tool gets the raw arguments as they stand in the message.
-    fn begin_call(self: &Arc<Self>, exchange: Exchange, arrival: &Arrival<'_>) -> Result<Run, ErrorObject> {
+    fn begin_call(
+        self: &Arc<Self>,
+        exchange: Exchange,
+        arrival: &Arrival<'_>,
+        tables: &Tables,
+    ) -> Result<Run, ErrorObject> {
         let method = exchange.method;
         let (call, round) = arrival.call(method)?;
+        let tool = tables.tools.get(&call.name);
         if let Some(head) = arrival.head.filter(|_| exchange.rules.has_header_mirroring) {
             mirrored::check_name(head, &call.name)?;
-            if let Some(tool) = self.registry.tables().tools.get(&call.name) {
+            if let Some(tool) = tool {
                 mirrored::check_arguments(head, &tool.mirrors, call.arguments)?;
             }
         }
@@ -189,7 +198,7 @@ impl Serving {
             let bytes = self.params_for_seal(&context, arrival);
             return Ok(Run::new(context.clone(), self.perform(context, request), bytes));
         }
-        let work = self.call_tool(&context, &call.name, call.arguments);
+        let work = call_tool(tool, &context, &call.name, call.arguments);
         let bytes = self.params_for_seal(&context, arrival);
         Ok(Run::new(context, work, bytes))
     }
@@ -248,19 +257,19 @@ impl Serving {
                     binding(arrival.principal, exchange.method, arrival.params.unwrap_or("").as_bytes());
                 let fits = state.len() <= self.policy.request_state_bytes;
                 let kept = if fits { self.seal.open(&state, &binding) } else { None };
-                kept.ok_or_else(|| {
-                    ErrorObject::invalid_params("this requestState is not valid here, or no longer")
-                })?
+                let invalid =
+                    || ErrorObject::invalid_params("this requestState is not valid here, or no longer");
+                Some(kept.ok_or_else(invalid)?)
             }
-            None => Kept::default(),
+            None => None,
         };
         if let Some(responses) = round.responses.filter(|_| rounds) {
             if responses.0.len() > self.policy.input_requests {
                 return Err(ErrorObject::invalid_params("too many inputResponses"));
             }
-            kept.answers.extend(responses.0);
+            kept.get_or_insert_default().answers.extend(responses.0);
         }
-        Ok(Asks { replay, kept, ..Asks::default() })
+        Ok(Asks::new(replay, kept))
     }
 
     fn read(&self, method: Method, arrival: &Arrival<'_>) -> Result<(Request, Round), ErrorObject> {

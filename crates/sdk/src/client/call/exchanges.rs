@@ -1,22 +1,19 @@
 //! The exchanges of one call: one as a rule, more where the server asks something first.
 
-use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
 use serde::Deserialize;
 use serde_json::Number;
-use serde_json::value::RawValue;
-use tokio::sync::watch;
 use tokio::time::{Instant, timeout};
 
 use super::Options;
 use crate::client::Client;
 use crate::client::link::Outgoing;
 use crate::client::live::Live;
-use crate::client::payload::Payload;
-use crate::client::rounds::Rounds;
+use crate::client::payload::{Metadata, Payload};
+use crate::client::rounds::{Reply, Round, Rounds};
 use crate::engine::Patience;
 use crate::model::{MAX_TTL_MS, Method, code};
 use crate::revision::Rules;
@@ -26,22 +23,22 @@ use crate::{Error, HttpRefusal, Result};
 pub(super) struct Exchanges<'a> {
     pub(super) client: &'a Client,
     pub(super) live: Arc<Live>,
-    pub(super) method: Cow<'static, str>,
+    pub(super) method: &'a str,
     pub(super) known: Option<Method>,
-    pub(super) payload: Payload,
+    pub(super) payload: &'a Payload,
     pub(super) options: &'a mut Options,
 }
 
 impl Exchanges<'_> {
     /// A kept result, or else a new one, which is kept for as long as the server permits.
-    pub(super) async fn run_cached(self, method: Method, key: String) -> Result<Bytes> {
+    pub(super) async fn run_cached(&mut self, method: Method, key: String) -> Result<Bytes> {
         let hub = self.client.hub();
         if let Some(result) = hub.cache.get(method, &key) {
             return Ok(result);
         }
         let asked = hub.cache.generation(method);
         let has_hints = self.live.session()?.rules.has_cache_hints;
-        let (result, plain) = self.run().await?;
+        let (result, plain): (Bytes, _) = self.run().await?;
         let ttl = match method {
             Method::CompletionComplete => hub.config.completion_ttl,
             _ if has_hints => lifetime(&result),
@@ -55,22 +52,22 @@ impl Exchanges<'_> {
 
     /// Until there is a result. Says whether it came without an input round. What the server has certainly not
     /// done is tried once more: where it has forgotten the session, and where it knows the tool otherwise.
-    pub(super) async fn run(mut self) -> Result<(Bytes, bool)> {
+    pub(super) async fn run<R: Reply>(&mut self) -> Result<(R, bool)> {
         let (mut renews, mut learns) = (self.options.renews, self.known == Some(Method::ToolsCall));
         loop {
-            let cancel = Arc::clone(&self.options.cancel);
+            // What is rare is in boxes: the room for it would be moved with every call.
             match self.run_once().await {
                 Err(Error::SessionEnded) if std::mem::take(&mut renews) => {
-                    let renewed = self.client.session_after(&self.live);
-                    self.live = unless_cancelled(&cancel, renewed).await??;
+                    let renewed = self.options.cancel.unless(self.client.session_after(&self.live));
+                    self.live = Box::pin(renewed).await??;
                 }
                 Err(Error::Remote(error))
                     if error.code == code::HEADER_MISMATCH
                         && self.live.mirrors()
                         && std::mem::take(&mut learns) =>
                 {
-                    let learned = unless_cancelled(&cancel, self.client.learn_tools_anew()).await?;
-                    if learned.is_err() {
+                    let learned = self.options.cancel.unless(self.client.learn_tools_anew());
+                    if Box::pin(learned).await?.is_err() {
                         return Err(Error::Remote(error));
                     }
                 }
@@ -80,41 +77,44 @@ impl Exchanges<'_> {
     }
 
     /// Everything together, what the responders take included, has the time that one exchange would have.
-    async fn run_once(&mut self) -> Result<(Bytes, bool)> {
+    async fn run_once<R: Reply>(&mut self) -> Result<(R, bool)> {
         let live = Arc::clone(&self.live);
         let session = live.session()?;
         let clock = Clock { began: Instant::now(), total: self.options.patience.total };
         let mut rounds = Rounds::new(session, &self.client.hub().config, self.known);
-        let mut payload = self.payload.clone();
+        let mut answered = None;
         loop {
-            let result = self.once(&payload, &clock).await?;
-            let Some(asked) = rounds.read(&result)? else { return Ok((result, rounds.is_first())) };
-            let cancel = Arc::clone(&self.options.cancel);
+            let payload = answered.as_ref().unwrap_or(self.payload);
+            let result = self.once(&live, payload, &clock).await?;
+            let asked = match R::read(&mut rounds, result)? {
+                Round::Asked(asked) => asked,
+                Round::Done(result) => return Ok((result, rounds.is_first())),
+            };
             let answers = timeout(clock.left(), asked.answer(rounds.config(), session));
-            let answers = unless_cancelled(&cancel, answers).await?;
+            let answers = Box::pin(self.options.cancel.unless(answers)).await?;
             let answers = answers.map_err(|_| Error::Timeout(clock.total))??;
-            payload = answers.into_payload(&self.payload);
+            answered = Some(answers.into_payload(self.payload)?);
         }
     }
 
-    async fn once(&mut self, payload: &Payload, clock: &Clock) -> Result<Bytes> {
-        let live = Arc::clone(&self.live);
+    async fn once(&mut self, live: &Live, payload: &Payload, clock: &Clock) -> Result<Bytes> {
         let session = live.session()?;
+        let wants_progress = self.options.on_progress.is_some();
+        let level = self.client.hub().log_level();
+        let text = session.request_meta(level, &self.options.meta, wants_progress);
         let mut waiting = live.link.open(Outgoing {
-            method: self.method.clone(),
+            method: self.method,
             payload,
-            meta: session.request_meta(self.client.hub().log_level(), &self.options.meta),
+            meta: Metadata { text, wants_progress },
             patience: Patience { total: clock.left(), ..self.options.patience },
-            wants_progress: self.options.on_progress.is_some(),
             cancellable: true,
             acknowledged: None,
             headers: self.mirrored(payload)?,
         })?;
-        let mut cancelled = self.options.cancel.subscribe();
         let on_progress = &mut self.options.on_progress;
         let reason = tokio::select! {
             biased;
-            reason = cancelled.wait_for(Option::is_some) => reason.ok().and_then(|reason| reason.clone()),
+            reason = self.options.cancel.reason() => reason,
             result = waiting.result(|progress| if let Some(call) = on_progress { call(progress) }) => {
                 return result.map_err(|error| raise(self.known, session.rules, clock.whole(error)));
             }
@@ -130,10 +130,9 @@ impl Exchanges<'_> {
         if self.known != Some(Method::ToolsCall) || !self.live.mirrors() {
             return Ok(Vec::new());
         }
-        let name: Option<String> =
-            payload.member("name").and_then(|name| serde_json::from_str(name.get()).ok());
+        let name: Option<String> = payload.member("name").and_then(|name| serde_json::from_str(name).ok());
         let tool = name.and_then(|name| self.client.hub().tools.get(&name));
-        let arguments = payload.member("arguments").map(RawValue::get);
+        let arguments = payload.member("arguments");
         tool.map_or_else(|| Ok(Vec::new()), |tool| tool.mirrored(arguments))
     }
 }
@@ -193,18 +192,5 @@ fn raise_refusal(method: Option<Method>, rules: &Rules, refusal: HttpRefusal) ->
     match refusal.error {
         Some(error) if plain => raise(method, rules, Error::Remote(error)),
         error => Error::Http(Box::new(HttpRefusal { error, ..refusal })),
-    }
-}
-
-/// Waits for something that is not on the wire.
-pub(super) async fn unless_cancelled<O>(
-    cancel: &watch::Sender<Option<String>>,
-    work: impl Future<Output = O>,
-) -> Result<O> {
-    let mut cancelled = cancel.subscribe();
-    tokio::select! {
-        biased;
-        _ = cancelled.wait_for(Option::is_some) => Err(Error::Cancelled),
-        output = work => Ok(output),
     }
 }

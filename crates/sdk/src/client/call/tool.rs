@@ -1,82 +1,62 @@
 //! What is special about calling a tool: approval before it, a record around it, checks after it.
 
-use std::sync::Arc;
 use std::time::Duration;
 
-use bytes::Bytes;
-use serde::Deserialize;
-use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 use tokio::time::Instant;
 
+use super::Exchanges;
 use super::reply::ToolReply;
-use super::{Exchanges, Finish, unless_cancelled};
 use crate::client::Client;
 use crate::client::approval::{Approval, ToolCall};
 use crate::client::events::{CallOutcome, Event};
 use crate::client::live::Live;
-use crate::client::rounds::decode;
-use crate::model::ToolAnnotations;
+use crate::client::payload::Payload;
+use crate::model::{CallToolResult, ToolAnnotations};
 use crate::{Error, Result};
 
-/// The tool that a call is for.
-pub(in crate::client) struct ToolPart<T> {
-    pub(in crate::client) tool: String,
-    pub(in crate::client) arguments: Option<Box<RawValue>>,
-    pub(in crate::client) failed: fn(&T) -> bool,
+/// Calls a tool.
+pub(super) async fn run(tool: &str, live: &Live, exchanges: &mut Exchanges<'_>) -> Result<ToolReply> {
+    let mut record = Record::new(exchanges.client, live, tool)?;
+    if let Some(approve) = &exchanges.client.hub().config.approve {
+        let call = describe(exchanges.client, live, tool, exchanges.payload)?;
+        // In a box, as everything that not every call has.
+        if Box::pin(exchanges.options.cancel.unless(approve(call))).await? == Approval::Deny {
+            record.outcome = CallOutcome::Denied;
+            return Err(Error::Declined);
+        }
+    }
+    record.started();
+    let reply = exchange(tool, live, exchanges, record.began).await;
+    record.outcome = match &reply {
+        Ok(reply) if reply.is_error() => CallOutcome::ToolFailed,
+        Ok(_) => CallOutcome::Succeeded,
+        Err(Error::Cancelled) => CallOutcome::Cancelled,
+        Err(error) => CallOutcome::Failed(error.to_string()),
+    };
+    reply
 }
 
-impl<T> ToolPart<T> {
-    pub(super) async fn run(
-        self,
-        client: &Client,
-        live: &Live,
-        exchanges: Exchanges<'_>,
-        finish: Finish<T>,
-    ) -> Result<T> {
-        let mut record = Record::new(client, live, &self.tool)?;
-        if let Some(approve) = &client.hub().config.approve {
-            let call = describe(client, live, &self.tool, self.arguments)?;
-            let cancel = Arc::clone(&exchanges.options.cancel);
-            let decided = unless_cancelled(&cancel, approve(call)).await?;
-            if decided == Approval::Deny {
-                record.outcome = CallOutcome::Denied;
-                return Err(Error::Declined);
-            }
-        }
-        record.started();
-        let cancel = Arc::clone(&exchanges.options.cancel);
+async fn exchange(
+    tool: &str,
+    live: &Live,
+    exchanges: &mut Exchanges<'_>,
+    began: Instant,
+) -> Result<ToolReply> {
+    let client = exchanges.client;
+    let (result, _): (CallToolResult, _) = exchanges.run().await?;
+    if result.structured_content.is_some() && client.hub().tools.is_strange(tool).is_some() {
         let patience = exchanges.options.patience;
-        let result = match exchanges.run().await {
-            Ok((result, _)) => {
-                let time = patience.idle.min(patience.total.saturating_sub(record.began.elapsed()));
-                let known = unless_cancelled(&cancel, get_to_know(client, &self.tool, &result, time)).await;
-                known.and_then(|()| finish(client, live, &result))
-            }
-            Err(error) => Err(error),
-        };
-        record.outcome = match &result {
-            Ok(reply) if (self.failed)(reply) => CallOutcome::ToolFailed,
-            Ok(_) => CallOutcome::Succeeded,
-            Err(Error::Cancelled) => CallOutcome::Cancelled,
-            Err(error) => CallOutcome::Failed(error.to_string()),
-        };
-        result
+        let time = patience.idle.min(patience.total.saturating_sub(began.elapsed()));
+        Box::pin(exchanges.options.cancel.unless(get_to_know(client, tool, time))).await?;
     }
+    finish(client, live, tool, exchanges.payload, result)
 }
 
 /// The schema of a result comes with the list of tools. If nobody has listed them, the first structured
 /// result leads to it: once, until the list changes.
-async fn get_to_know(client: &Client, tool: &str, result: &Bytes, time: Duration) {
-    #[derive(Deserialize)]
-    struct Structured {
-        #[serde(rename = "structuredContent")]
-        _content: IgnoredAny,
-    }
+async fn get_to_know(client: &Client, tool: &str, time: Duration) {
     let tools = &client.hub().tools;
-    if tools.is_strange(tool).is_none() || serde_json::from_slice::<Structured>(result).is_err() {
-        return;
-    }
     let _one_at_a_time = tools.listing.lock().await;
     let Some(changes) = tools.is_strange(tool) else { return };
     if !matches!(tokio::time::timeout(time, client.tools()).await, Ok(Ok(_))) {
@@ -86,18 +66,16 @@ async fn get_to_know(client: &Client, tool: &str, result: &Bytes, time: Duration
 }
 
 /// The call as hooks see it.
-pub(super) fn describe(
-    client: &Client,
-    live: &Live,
-    tool: &str,
-    arguments: Option<Box<RawValue>>,
-) -> Result<ToolCall> {
+fn describe(client: &Client, live: &Live, tool: &str, payload: &Payload) -> Result<ToolCall> {
     let config = &client.hub().config;
     let known = client.hub().tools.get(tool);
     // What an untrusted server says about its tools must not even be seen where decisions are made.
     let annotations = known.filter(|_| config.trusted).and_then(|tool| tool.annotations.clone());
     let harmless = annotations.as_ref().is_some_and(ToolAnnotations::is_read_only);
     let server = live.session()?.server.clone();
+    let arguments = payload.member("arguments").map(|text| RawValue::from_string(text.to_owned()));
+    // The text of a payload is JSON.
+    let arguments = arguments.transpose().map_err(|error| Error::Misuse(error.to_string()))?;
     let mut call = ToolCall { server, tool: tool.to_owned(), arguments, annotations, sensitive: !harmless };
     if let Some(sensitivity) = &config.sensitivity {
         call.sensitive = sensitivity(&call);
@@ -105,22 +83,21 @@ pub(super) fn describe(
     Ok(call)
 }
 
-/// Decodes, checks and filters the result of a tool.
-pub(in crate::client) fn finish(
+/// Checks and filters the result of a tool.
+fn finish(
     client: &Client,
     live: &Live,
     tool: &str,
-    arguments: Option<Box<RawValue>>,
-    result: &Bytes,
+    payload: &Payload,
+    result: CallToolResult,
 ) -> Result<ToolReply> {
-    let result = decode("tools/call", result)?;
     let checked = match client.hub().tools.get(tool) {
         Some(known) => known.check(tool, &result)?,
         None => false,
     };
     let reply = ToolReply::new(result, checked);
     match &client.hub().config.filter {
-        Some(filter) => filter(&describe(client, live, tool, arguments)?, reply),
+        Some(filter) => filter(&describe(client, live, tool, payload)?, reply),
         None => Ok(reply),
     }
 }
@@ -144,7 +121,8 @@ impl<'a> Record<'a> {
     }
 
     fn started(&self) {
-        self.client.hub().emit(Event::CallStarted { call: self.call, tool: self.tool.to_owned() });
+        let event = || Event::CallStarted { call: self.call, tool: self.tool.to_owned() };
+        self.client.hub().emit_with(event);
     }
 }
 
@@ -153,7 +131,9 @@ impl Drop for Record<'_> {
         let took: Duration = self.began.elapsed();
         let Self { server, tool, call, outcome, .. } = self;
         tracing::info!(target: "contexture::audit", server, tool, call, ?outcome, ?took, "tool call");
-        let (tool, outcome) = (self.tool.to_owned(), self.outcome.clone());
-        self.client.hub().emit(Event::CallFinished { call: self.call, tool, outcome, took });
+        self.client.hub().emit_with(|| {
+            let (tool, outcome) = (self.tool.to_owned(), self.outcome.clone());
+            Event::CallFinished { call: self.call, tool, outcome, took }
+        });
     }
 }

@@ -118,9 +118,10 @@ pub(super) async fn read<B>(body: B, limit: usize, time: Duration) -> Result<Byt
 where
     B: HttpBody<Data = Bytes>,
 {
-    if body.size_hint().lower() > limit as u64 {
-        return Err(Unread::TooLarge);
-    }
+    let promised = match usize::try_from(body.size_hint().lower()) {
+        Ok(promised) if promised <= limit => promised,
+        _ => return Err(Unread::TooLarge),
+    };
     let mut body = pin!(body);
     let mut late: Option<Pin<Box<Sleep>>> = None;
     let mut first = Bytes::new();
@@ -137,6 +138,8 @@ where
             first = data;
         } else {
             if rest.is_empty() {
+                // Room for all of it at once: to grow would be to hold a large body twice.
+                rest.reserve(promised);
                 rest.extend_from_slice(&std::mem::take(&mut first));
             }
             rest.extend_from_slice(&data);

@@ -11,7 +11,7 @@ use http::{HeaderMap, HeaderValue, Response, StatusCode};
 use super::body::Body;
 use super::reply;
 use super::site::{Authority, Site};
-use crate::server::mirrored::single;
+use crate::server::mirrored::{is_repeated, single};
 
 /// Which hosts and origins are served.
 #[derive(Debug, Clone, Default)]
@@ -66,16 +66,16 @@ impl Guard {
     /// Most requests come from no page and name us in the usual way, which can be seen without taking the
     /// name apart.
     fn is_usual(&self, headers: &HeaderMap) -> bool {
-        let mut hosts = headers.get_all(HOST).iter();
-        let first = hosts.next().is_some_and(|host| self.usual.iter().any(|usual| host == usual));
-        first && hosts.next().is_none() && !headers.contains_key(ORIGIN)
+        let named = headers.get(HOST).is_some_and(|host| self.usual.iter().any(|usual| host == usual));
+        named && !is_repeated(headers, &HOST) && !headers.contains_key(ORIGIN)
     }
 
     /// The origin that an answer may be shown to, if it was configured by name.
     pub(super) fn shared_with<'a>(&self, headers: &'a HeaderMap) -> Option<&'a HeaderValue> {
+        let origins = self.origins.as_ref()?;
         let origin = headers.get(ORIGIN)?;
         let site = Site::parse(origin.to_str().ok()?)?;
-        self.origins.as_ref()?.contains(&site).then_some(origin)
+        origins.contains(&site).then_some(origin)
     }
 
     fn host(&self, head: &Parts) -> Checked<Authority> {

@@ -243,6 +243,8 @@ async fn serve_one(
     let mut connection = std::pin::pin!(connection);
     let stop = async { drop(stopped.wait_for(|stopped| *stopped).await) };
     let ended = tokio::select! {
+        // Nearly always it is the connection that has something to do.
+        biased;
         ended = connection.as_mut() => ended,
         () = used.silence(patience) => return,
         () = stop => {

@@ -15,9 +15,9 @@ use super::reply;
 use super::session::HttpSession;
 use super::stream::Stream;
 use super::streams::{AnswerEvents, ChangeEvents};
-use super::table::{Permit, Table};
-use crate::engine::{Exchange, Mirror};
-use crate::json_rpc::{Decoder, Frame, Message, Refusal, Request, RequestId};
+use super::table::{Permit, Reader, Table};
+use crate::engine::{Exchange, Mirror, PeerCache};
+use crate::json_rpc::{Frame, Message, Refusal, Request, RequestId};
 use crate::model::ErrorObject;
 use crate::revision::{ErrorId, Revision, Rules};
 use crate::server::Principal;
@@ -36,9 +36,6 @@ pub(super) struct Post {
     pub(super) permit: Permit,
     pub(super) stateless: bool,
 }
-
-/// Work that began, with its way out; or why it did not.
-type Begun = Result<(Run, Arc<Wire>), Box<Response<Body>>>;
 
 /// What the version header says.
 pub(super) enum Version {
@@ -81,18 +78,30 @@ impl Post {
     pub(super) fn begin(self, frame: Bytes) -> Result<Answering, Box<Response<Body>>> {
         let version = Version::of(&self.head)
             .map_err(|error| Box::new(reply::error(StatusCode::BAD_REQUEST, None, false, &error)))?;
-        let mut decoder = Decoder::new(self.table.serving.policy.limits);
-        let decoded = decoder.frame(&frame).map_err(|refusal| self.refuse(&refusal, &version))?;
+        let mut shared = self.table.reader(frame.len());
+        let mut own = None;
+        let reader = match &mut shared {
+            Some(reader) => &mut **reader,
+            None => own.insert(Reader::new(self.table.serving.policy.limits)),
+        };
+        let decoded = reader.decoder.frame(&frame).map_err(|refusal| self.refuse(&refusal, &version))?;
         match decoded {
-            Frame::Single(Message::Request(request)) => match self.admit_modern(&request, &frame, &version) {
-                Some(begun) => {
-                    let begun = begun.map(|(run, wire)| (Work::One { run, entered: false }, wire));
-                    begun.map(|(work, wire)| self.alone(work, wire, true))
+            Frame::Single(Message::Request(request)) => {
+                let admitted = self.admit_modern(&request, &version, &mut reader.peers);
+                drop(shared);
+                match admitted {
+                    Some(exchange) => self.begin_modern(exchange?, &request, &frame),
+                    None => self.legacy_request(&request, &frame, &version),
                 }
-                None => self.legacy_request(&request, &frame, &version),
-            },
-            Frame::Single(message) => Err(Box::new(self.legacy_other(message, &version))),
-            Frame::Batch(items) => self.legacy_batch(&items, &frame, &version),
+            }
+            Frame::Single(message) => {
+                drop(shared);
+                Err(Box::new(self.legacy_other(message, &version)))
+            }
+            Frame::Batch(items) => {
+                drop(shared);
+                self.legacy_batch(&items, &frame, &version)
+            }
         }
     }
 
@@ -106,8 +115,13 @@ impl Post {
         Box::new(refused(refusal, version.rules()))
     }
 
-    /// Begins a modern request; none if it is not one.
-    fn admit_modern(&self, request: &Request<'_>, frame: &Bytes, version: &Version) -> Option<Begun> {
+    /// Admits a modern request; none if it is not one.
+    fn admit_modern(
+        &self,
+        request: &Request<'_>,
+        version: &Version,
+        peers: &mut PeerCache,
+    ) -> Option<Result<Exchange, Box<Response<Body>>>> {
         let serving = &self.table.serving;
         let said = match version {
             Version::Absent => None,
@@ -119,29 +133,36 @@ impl Post {
             Err(error) => return Some(Err(bad_request(&request.id, &error))),
         };
         let mirror = Mirror { version: said, method };
-        let admitted = serving.admit_modern(request, &mut self.table.peers(request.meta), Some(&mirror));
-        let exchange = match (admitted, version) {
-            (Some(Ok(exchange)), _) => exchange,
+        let admitted = serving.admit_modern(request, peers, Some(&mirror));
+        match (admitted, version) {
+            (Some(Ok(exchange)), _) => Some(Ok(exchange)),
             (Some(Err(error)), _) => {
                 let found = error.code != crate::model::code::METHOD_NOT_FOUND;
                 let status = if found { StatusCode::BAD_REQUEST } else { StatusCode::NOT_FOUND };
-                return Some(Err(Box::new(reply::error(status, Some(&request.id), false, &error))));
+                Some(Err(Box::new(reply::error(status, Some(&request.id), false, &error))))
             }
-            (None, Version::Unknown(text)) => {
-                return Some(Err(bad_request(&request.id, &serving.not_spoken(text))));
-            }
+            (None, Version::Unknown(text)) => Some(Err(bad_request(&request.id, &serving.not_spoken(text)))),
             (None, Version::Known(revision)) if revision.is_modern() => {
                 let error = ErrorObject::invalid_params(
                     "_meta lacks \"io.modelcontextprotocol/protocolVersion\", which the header promises",
                 );
-                return Some(Err(bad_request(&request.id, &error)));
+                Some(Err(bad_request(&request.id, &error)))
             }
-            (None, _) => return None,
-        };
-        let wire = Wire::new(&serving.policy, None);
+            (None, _) => None,
+        }
+    }
+
+    fn begin_modern(
+        self,
+        exchange: Exchange,
+        request: &Request<'_>,
+        frame: &Bytes,
+    ) -> Result<Answering, Box<Response<Body>>> {
+        let wire = Wire::new(&self.table.serving.policy, None);
         let rules = exchange.rules;
         let run = self.run(exchange, request, frame, &wire);
-        Some(run.map(|run| (run, wire)).map_err(|error| Box::new(refuse(rules, &request.id, &error))))
+        let run = run.map_err(|error| Box::new(refuse(rules, &request.id, &error)))?;
+        Ok(self.alone(Work::One { run, entered: false }, wire, true))
     }
 
     /// Begins the work for an exchange.
@@ -210,17 +231,19 @@ pub(super) async fn answer(mut answering: Answering) -> Response<Body> {
 }
 
 fn events(mut answering: Answering) -> Response<Body> {
-    let is_over = answering.work.is_none() && !answering.wire.has_output();
-    if let Some(session) = answering.session.as_ref().filter(|_| !is_over)
+    let is_over = answering.work.is_none();
+    let is_silent = is_over && !answering.wire.has_output();
+    if let Some(session) = answering.session.as_ref().filter(|_| !is_silent)
         && let Some(stream) = new_stream(session, &answering.wire)
     {
         session.keep_stream(&stream, &answering.table.serving.policy);
-        if answering.work.is_none() {
+        if is_over {
             stream.finish(true);
         }
         answering.stream = Some(stream);
     }
-    reply::events(AnswerEvents::new(answering))
+    let events = AnswerEvents::new(answering);
+    if is_over { reply::all_events(events.all()) } else { reply::events(events) }
 }
 
 /// A stream with a name that nobody can guess. Without randomness there is none, and nothing to take up again.

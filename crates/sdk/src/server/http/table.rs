@@ -6,7 +6,7 @@
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError, Weak};
 use std::time::Duration;
 
 use http::{Response, StatusCode};
@@ -17,6 +17,7 @@ use super::events::EventStore;
 use super::reply;
 use super::session::HttpSession;
 use crate::engine::{self, PeerCache};
+use crate::json_rpc::{Decoder, Limits};
 use crate::model::{ClientCapabilities, Implementation, InitializeParams};
 use crate::revision::Revision;
 use crate::server::Principal;
@@ -37,13 +38,24 @@ pub(super) struct Table {
     strangers: Vec<Arc<engine::Session>>,
     pub(super) began: Instant,
     shards: [Shard; SHARDS],
-    /// What modern clients say about themselves, by how it hashes: clients repeat it in every request.
-    peers: [Mutex<PeerCache>; SHARDS],
+    readers: [Mutex<Reader>; SHARDS],
     owners: Mutex<HashMap<Principal, usize>>,
     sessions: AtomicUsize,
     requests: AtomicUsize,
     streams: AtomicUsize,
     sweeping: AtomicBool,
+}
+
+/// Reads messages, and remembers what clients repeat in every one: how they describe themselves.
+pub(super) struct Reader {
+    pub(super) decoder: Decoder,
+    pub(super) peers: PeerCache,
+}
+
+impl Reader {
+    pub(super) fn new(limits: Limits) -> Self {
+        Self { decoder: Decoder::new(limits), peers: PeerCache::default() }
+    }
 }
 
 /// Why no session was opened.
@@ -55,7 +67,7 @@ pub(super) enum Full {
 
 impl Table {
     pub(super) fn new(serving: Arc<Serving>, events: Arc<dyn EventStore>) -> Self {
-        let level = serving.offer.log_level;
+        let (level, limits) = (serving.offer.log_level, serving.policy.limits);
         let stranger = |revision| engine::Session::open(unknown_client(revision), revision, level, 0);
         Self {
             strangers: Revision::ALL.into_iter().map(|revision| Arc::new(stranger(revision))).collect(),
@@ -64,7 +76,7 @@ impl Table {
             anonymous: Principal::anonymous(),
             began: Instant::now(),
             shards: std::array::from_fn(|_| Mutex::default()),
-            peers: std::array::from_fn(|_| Mutex::default()),
+            readers: std::array::from_fn(|_| Mutex::new(Reader::new(limits))),
             owners: Mutex::default(),
             sessions: AtomicUsize::new(0),
             requests: AtomicUsize::new(0),
@@ -90,11 +102,14 @@ impl Table {
         Arc::clone(known.unwrap_or(&self.strangers[0]))
     }
 
-    /// The place where the description of a client is kept.
-    pub(super) fn peers(&self, meta: Option<&str>) -> MutexGuard<'_, PeerCache> {
-        // Requests of one client differ in little, and their length tells most clients apart.
-        let at = meta.map_or(0, str::len) % SHARDS;
-        self.peers[at].lock().unwrap_or_else(PoisonError::into_inner)
+    /// Somebody to read a message of this length; none who would have to be waited for. Requests of one client
+    /// differ in little, and their length tells most clients apart.
+    pub(super) fn reader(&self, length: usize) -> Option<MutexGuard<'_, Reader>> {
+        match self.readers[length % SHARDS].try_lock() {
+            Ok(reader) => Some(reader),
+            Err(TryLockError::Poisoned(reader)) => Some(reader.into_inner()),
+            Err(TryLockError::WouldBlock) => None,
+        }
     }
 
     /// The session with this id, if it is this principal's.
