@@ -7,6 +7,7 @@ use std::borrow::Cow;
 
 use super::RequestId;
 use super::scan::Scanner;
+use super::shape::Shape;
 use crate::model::ErrorObject;
 
 /// Bounds on what is read at all.
@@ -124,6 +125,7 @@ pub struct Decoder {
     /// The metadata of the last message that had any, an object: it was read under the same limits, at the same
     /// depth, and was right.
     meta: String,
+    shape: Shape,
 }
 
 #[derive(Default)]
@@ -165,7 +167,7 @@ impl<'a> Members<'a> {
 impl Decoder {
     /// A reader with these limits.
     pub fn new(limits: Limits) -> Self {
-        Self { limits, keys: Vec::with_capacity(KEYS), meta: String::new() }
+        Self { limits, keys: Vec::with_capacity(KEYS), meta: String::new(), shape: Shape::default() }
     }
 
     /// Reads one frame.
@@ -194,6 +196,9 @@ impl Decoder {
 
     /// Reads one message that is known not to be a batch.
     pub fn message<'a>(&mut self, text: &'a str) -> Result<Message<'a>, Refusal> {
+        if let Some(request) = self.shape.read(text, &self.limits, &mut self.keys) {
+            return Ok(Message::Request(request));
+        }
         let mut scanner = Scanner::new(text, self.limits.depth, &mut self.keys);
         if scanner.peek_value() != Some(b'{') {
             scanner.value()?;
@@ -222,6 +227,9 @@ impl Decoder {
         let duplicate = scanner.duplicate_depth;
         let message = self.classify(&members, duplicate)?;
         self.remember(members.meta);
+        if let (Message::Request(request), Some(id)) = (&message, members.id) {
+            self.shape.remember(text, id, request);
+        }
         Ok(message)
     }
 
@@ -363,6 +371,26 @@ mod tests {
             r#""{}""#,
             &format!(r#"{{"a":{deep}}}"#),
         ];
+        let calls = [
+            r#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"n","arguments":{"a":"x"},"_meta":{"b":1}}}"#,
+            r#"{"jsonrpc":"2.0","id":"seven","method":"tools/call","params":{"name":"n","arguments":{},"_meta":{"b":1}}}"#,
+            r#"{"jsonrpc":"2.0","id":-8,"method":"tools/call","params":{"name":"n","arguments":{"a":{"c":[]}},"_meta":{"b":1}}}"#,
+            r#"{"jsonrpc":"2.0","id":8.5,"method":"tools/call","params":{"name":"n","arguments":{"a":"x"},"_meta":{"b":1}}}"#,
+            r#"{"jsonrpc":"2.0","id":null,"method":"tools/call","params":{"name":"n","arguments":{"a":"x"},"_meta":{"b":1}}}"#,
+            r#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"n","arguments":{"a":1,"a":2},"_meta":{"b":1}}}"#,
+            r#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"n","arguments":[],"_meta":{"b":1}}}"#,
+            r#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"n","arguments":{"a":"x"},"_meta":{"b":1}}} "#,
+            r#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"n","arguments":{"a":"x"},"_meta":{"b":1}}}{"#,
+            r#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"n","arguments":{"a":"x","_meta":{"b":1}}}}"#,
+            r#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"m","arguments":{"a":"x"}}}"#,
+            r#"{"method":"tools/call","params":{"name":"é","arguments":{"a":"ü"}},"jsonrpc":"2.0","id":9}"#,
+            r#"{"method":"tools/call","params":{"name":"é","arguments":{}},"jsonrpc":"2.0","id":"9"}"#,
+            r#"{"method":"tools/call","params":{"arguments":{"id":1},"name":"é"},"jsonrpc":"2.0","id":10}"#,
+        ]
+        .map(str::to_owned);
+        let too_deep = format!(
+            r#"{{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{{"name":"n","arguments":{{"a":{deep}}},"_meta":{{"b":1}}}}}}"#
+        );
         let texts: Vec<String> = metas
             .iter()
             .flat_map(|meta| {
@@ -373,6 +401,8 @@ mod tests {
                     ),
                 ]
             })
+            .chain(calls)
+            .chain([too_deep])
             .collect();
         for before in &texts {
             for text in &texts {

@@ -8,6 +8,7 @@ mod encode;
 mod id;
 mod members;
 mod scan;
+mod shape;
 mod text;
 
 pub use decode::{Decoder, Frame, Limits, Message, Notification, PlainCall, Refusal, Request, Response};

@@ -36,14 +36,6 @@ impl<'a> Key<'a> {
         if self.escaped { Cow::Owned(self.decoded()) } else { Cow::Borrowed(self.raw) }
     }
 
-    /// The name that is meant, as text.
-    fn text(&self) -> Cow<'a, str> {
-        match self.name() {
-            Cow::Borrowed(raw) => String::from_utf8_lossy(raw),
-            Cow::Owned(name) => Cow::Owned(String::from_utf8_lossy(&name).into_owned()),
-        }
-    }
-
     /// What could not be decoded would not have been read as a string.
     #[cold]
     fn decoded(&self) -> Vec<u8> {
@@ -82,6 +74,22 @@ impl<'a, 'k> Scanner<'a, 'k> {
     pub(super) fn new(text: &'a str, limit: usize, keys: &'k mut Vec<u64>) -> Self {
         keys.clear();
         Self { text, bytes: text.as_bytes(), at: 0, limit, depth: 0, keys, duplicate_depth: None }
+    }
+
+    /// Inside a text, within so many objects.
+    pub(super) fn inside(
+        text: &'a str,
+        at: usize,
+        depth: usize,
+        limit: usize,
+        keys: &'k mut Vec<u64>,
+    ) -> Self {
+        Self { at, depth, ..Self::new(text, limit, keys) }
+    }
+
+    /// Goes on elsewhere, within as many objects.
+    pub(super) fn move_to(&mut self, at: usize) {
+        self.at = at;
     }
 
     #[inline]
@@ -141,13 +149,18 @@ impl<'a, 'k> Scanner<'a, 'k> {
         if self.peek_value() != Some(b'"') {
             return None;
         }
+        let start = self.at + 1;
         let key = self.string().ok()?;
+        let name = match key.escaped {
+            true => Cow::Owned(String::from_utf8(key.decoded()).ok()?),
+            false => Cow::Borrowed(self.text.get(start..self.at - 1)?),
+        };
         self.colon().ok()?;
         let value = match self.peek_value()? {
             b'"' => self.known_string()?,
             _ => self.value().ok()?,
         };
-        Some(Member { name: key.text(), value })
+        Some(Member { name, value })
     }
 
     /// A string that has been read before, so that only its end is looked for.
