@@ -4,13 +4,9 @@
 //! and without building a value; a schema with any other keyword is not flat. It never explains: whoever
 //! wants to know what is wrong asks the full validator.
 
-use std::fmt;
-
-use serde::Deserializer as _;
-use serde::de::{DeserializeSeed, MapAccess, Visitor};
 use serde_json::Value;
-use serde_json::value::RawValue;
 
+use crate::json_rpc::{Member, Members};
 use crate::model::JsonObject;
 
 const STRING: u8 = 1;
@@ -62,7 +58,15 @@ impl Flat {
 
     /// Whether the text of an object fits.
     pub(crate) fn fits(&self, text: &str) -> bool {
-        serde_json::Deserializer::from_str(text).deserialize_map(Check(self)).unwrap_or(false)
+        let mut seen = 0;
+        for Member { name, value } in Members::of(text) {
+            match self.fields.iter().position(|field| field.name == name) {
+                Some(at) if self.fields[at].fits(value) => seen |= 1 << at,
+                None if !self.closed => {}
+                _ => return false,
+            }
+        }
+        seen & self.required == self.required
     }
 }
 
@@ -119,55 +123,6 @@ fn kinds(value: &Value) -> Option<u8> {
         },
         Value::Array(several) => several.iter().map(kinds).try_fold(0, |all, kind| Some(all | kind?)),
         _ => None,
-    }
-}
-
-struct Check<'f>(&'f Flat);
-
-impl<'de> Visitor<'de> for Check<'_> {
-    type Value = bool;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an object")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<bool, A::Error> {
-        let mut seen = 0;
-        let mut fits = true;
-        while let Some(at) = members.next_key_seed(Name(self.0))? {
-            let value: &RawValue = members.next_value()?;
-            match at {
-                Some(at) => {
-                    seen |= 1 << at;
-                    fits &= self.0.fields[at].fits(value.get());
-                }
-                None => fits &= !self.0.closed,
-            }
-        }
-        Ok(fits && seen & self.0.required == self.0.required)
-    }
-}
-
-/// A key, as the place of its field.
-struct Name<'f>(&'f Flat);
-
-impl<'de> DeserializeSeed<'de> for Name<'_> {
-    type Value = Option<usize>;
-
-    fn deserialize<D: serde::Deserializer<'de>>(self, deserializer: D) -> Result<Option<usize>, D::Error> {
-        deserializer.deserialize_str(self)
-    }
-}
-
-impl Visitor<'_> for Name<'_> {
-    type Value = Option<usize>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a key")
-    }
-
-    fn visit_str<E>(self, name: &str) -> Result<Option<usize>, E> {
-        Ok(self.0.fields.iter().position(|field| field.name == name))
     }
 }
 

@@ -51,6 +51,8 @@ pub mod client;
 mod error;
 #[cfg(feature = "server")]
 mod flat;
+#[cfg(feature = "server")]
+mod memory;
 pub mod policy;
 mod schema;
 #[cfg(feature = "server")]

@@ -74,8 +74,11 @@ impl Work {
 
     /// Makes so many calls. A wrong answer is an error.
     pub(super) fn drive(&self, server: &mut Child, port: u16, calls: usize) -> Result<(), String> {
-        let driven =
-            if self.way == Way::Stdio { self.over_pipe(server, calls) } else { self.over_http(port, calls) };
+        let driven = if self.way == Way::Stdio {
+            self.over_pipe(server, calls)
+        } else {
+            self.over_http(server, port, calls)
+        };
         driven.map_err(|error| error.to_string())
     }
 
@@ -99,8 +102,8 @@ impl Work {
         Ok(())
     }
 
-    fn over_http(&self, port: u16, calls: usize) -> std::io::Result<()> {
-        let mut connection = connect(port)?;
+    fn over_http(&self, server: &mut Child, port: u16, calls: usize) -> std::io::Result<()> {
+        let mut connection = connect(server, port)?;
         let mut headers = if self.modern {
             format!(
                 "mcp-protocol-version: 2026-07-28\r\nmcp-method: tools/call\r\nmcp-name: {}\r\n",
@@ -167,7 +170,7 @@ pub(super) fn free_port() -> Result<u16, String> {
     address.map(|address| address.port()).map_err(|error| format!("no port can be had: {error}"))
 }
 
-fn connect(port: u16) -> std::io::Result<TcpStream> {
+fn connect(server: &mut Child, port: u16) -> std::io::Result<TcpStream> {
     let began = Instant::now();
     loop {
         match TcpStream::connect(("127.0.0.1", port)) {
@@ -176,7 +179,7 @@ fn connect(port: u16) -> std::io::Result<TcpStream> {
                 connection.set_read_timeout(Some(PATIENCE))?;
                 return Ok(connection);
             }
-            Err(error) if began.elapsed() > PATIENCE => return Err(error),
+            Err(error) if began.elapsed() > PATIENCE || server.try_wait()?.is_some() => return Err(error),
             Err(_) => std::thread::sleep(Duration::from_millis(20)),
         }
     }

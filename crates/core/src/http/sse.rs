@@ -54,7 +54,7 @@ fn write_field(name: &str, value: &str, out: &mut Vec<u8>) {
 
 fn write_data(mut data: &[u8], out: &mut Vec<u8>) {
     loop {
-        let end = data.iter().position(|byte| matches!(byte, b'\r' | b'\n'));
+        let end = memchr::memchr2(b'\r', b'\n', data);
         out.extend_from_slice(b"data: ");
         out.extend_from_slice(&data[..end.unwrap_or(data.len())]);
         out.push(b'\n');
@@ -197,7 +197,7 @@ impl Reader {
             if self.searched == 0 && rest.first() == Some(&b':') {
                 self.comment = true;
             }
-            let end = rest[self.searched..].iter().position(|byte| matches!(byte, b'\r' | b'\n'));
+            let end = memchr::memchr2(b'\r', b'\n', &rest[self.searched..]);
             let Some(end) = end.map(|end| self.searched + end) else {
                 self.wait();
                 return None;

@@ -6,10 +6,12 @@
 mod decode;
 mod encode;
 mod id;
+mod members;
 mod scan;
 mod text;
 
 pub use decode::{Decoder, Frame, Limits, Message, Notification, PlainCall, Refusal, Request, Response};
 pub use encode::{error_line, notification_line, request_line, result_line, result_line_with};
 pub use id::RequestId;
-pub use text::write_string;
+pub use members::{Member, Members, plain_text};
+pub use text::{lines, write_string};

@@ -6,6 +6,7 @@
 use std::borrow::Cow;
 
 use super::decode::Refusal;
+use super::members::Member;
 use super::text::plain_run;
 
 /// What stands between a reader and text that it should not trust.
@@ -33,6 +34,14 @@ impl<'a> Key<'a> {
     #[inline]
     pub(super) fn name(&self) -> Cow<'a, [u8]> {
         if self.escaped { Cow::Owned(self.decoded()) } else { Cow::Borrowed(self.raw) }
+    }
+
+    /// The name that is meant, as text.
+    fn text(&self) -> Cow<'a, str> {
+        match self.name() {
+            Cow::Borrowed(raw) => String::from_utf8_lossy(raw),
+            Cow::Owned(name) => Cow::Owned(String::from_utf8_lossy(&name).into_owned()),
+        }
     }
 
     /// What could not be decoded would not have been read as a string.
@@ -116,6 +125,26 @@ impl<'a, 'k> Scanner<'a, 'k> {
         let start = self.at;
         read(self)?;
         Ok(&self.text[start..self.at])
+    }
+
+    /// How far it has read.
+    pub(super) fn position(&self) -> usize {
+        self.at
+    }
+
+    /// The next member of an object, behind the brace or comma that comes before it.
+    pub(super) fn member(&mut self, before: u8) -> Option<Member<'a>> {
+        if self.peek_value() != Some(before) {
+            return None;
+        }
+        self.at += 1;
+        if self.peek_value() != Some(b'"') {
+            return None;
+        }
+        let key = self.string().ok()?;
+        self.colon().ok()?;
+        let value = self.value().ok()?;
+        Some(Member { name: key.text(), value })
     }
 
     /// Any value.

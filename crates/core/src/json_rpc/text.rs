@@ -48,6 +48,18 @@ fn long_run(bytes: &[u8]) -> usize {
         * strides.take_while(|stride| !stride.iter().fold(false, |any, &byte| any | is_special(byte))).count()
 }
 
+/// The lines of messages that were put together, without those that are empty.
+pub fn lines(messages: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let mut rest = messages;
+    let lines = std::iter::from_fn(move || {
+        let line = rest.get(..memchr::memchr(b'\n', rest).unwrap_or(rest.len()))?;
+        let found = !rest.is_empty();
+        rest = rest.get(line.len() + 1..).unwrap_or_default();
+        found.then_some(line)
+    });
+    lines.filter(|line| !line.is_empty())
+}
+
 /// Appends a JSON string.
 pub fn write_string(text: &str, out: &mut Vec<u8>) {
     out.reserve(text.len() + 2);
@@ -56,14 +68,37 @@ pub fn write_string(text: &str, out: &mut Vec<u8>) {
     loop {
         let (plain, special) = rest.split_at(plain_run(rest));
         out.extend_from_slice(plain);
-        let Some((&byte, after)) = special.split_first() else { break };
-        write_escaped(byte, out);
+        if special.is_empty() {
+            break;
+        }
+        // Where one is, others are near: text that is JSON is full of quotes.
+        let (near, after) = special.split_at(special.len().min(NEAR));
+        write_escaped(near, out);
         rest = after;
     }
     out.push(b'"');
 }
 
-fn write_escaped(byte: u8, out: &mut Vec<u8>) {
+/// Bytes that are looked at one by one behind one that had to be escaped.
+const NEAR: usize = 32;
+
+/// Appends a few bytes, byte by byte.
+fn write_escaped(bytes: &[u8], out: &mut Vec<u8>) {
+    let mut block = [0; 6 * NEAR];
+    let mut length = 0;
+    for &byte in bytes.iter().take(NEAR) {
+        if is_special(byte) {
+            length += escape(byte, &mut block[length..]);
+        } else {
+            block[length] = byte;
+            length += 1;
+        }
+    }
+    out.extend_from_slice(&block[..length]);
+}
+
+/// Writes an escape to the beginning of a block and says how long it is.
+fn escape(byte: u8, block: &mut [u8]) -> usize {
     let short = match byte {
         b'"' | b'\\' => byte,
         b'\n' => b'n',
@@ -73,10 +108,14 @@ fn write_escaped(byte: u8, out: &mut Vec<u8>) {
         0x0c => b'f',
         _ => {
             let digit = |nibble: u8| b"0123456789abcdef"[usize::from(nibble & 15)];
-            return out.extend_from_slice(&[b'\\', b'u', b'0', b'0', digit(byte >> 4), digit(byte)]);
+            let whole = [b'\\', b'u', b'0', b'0', digit(byte >> 4), digit(byte)];
+            block[..whole.len()].copy_from_slice(&whole);
+            return whole.len();
         }
     };
-    out.extend_from_slice(&[b'\\', short]);
+    block[0] = b'\\';
+    block[1] = short;
+    2
 }
 
 #[cfg(test)]
@@ -99,6 +138,16 @@ mod tests {
         // Neighbours of what is special are not special themselves.
         let harmless = [b' ', b'!', b'#', b'[', b']', 0x7f, 0x80, 0xa2, 0xdc, 0xff].repeat(40);
         assert_eq!(plain_run(&harmless), harmless.len());
+    }
+
+    #[test]
+    fn lines_come_whole_and_empty_ones_not_at_all() {
+        for text in ["", "\n", "a", "a\n", "a\nb", "\na\n\nbc\n\n"] {
+            let expected: Vec<&str> = text.split('\n').filter(|line| !line.is_empty()).collect();
+            let found: Vec<&str> =
+                lines(text.as_bytes()).map(|line| std::str::from_utf8(line).expect("text")).collect();
+            assert_eq!(found, expected, "{text:?}");
+        }
     }
 
     #[test]

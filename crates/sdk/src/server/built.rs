@@ -17,6 +17,7 @@ pub struct BuiltServer {
 
 impl BuiltServer {
     pub(super) fn new(serving: Serving) -> Self {
+        crate::memory::expect_large_blocks();
         Self { serving: Arc::new(serving) }
     }
 

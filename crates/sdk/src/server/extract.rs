@@ -11,6 +11,7 @@ use std::sync::Arc;
 
 use serde::de::DeserializeOwned;
 
+use super::arguments::decode;
 use super::operation::BoxFuture;
 use super::strings::from_strings;
 use super::{Context, Principal, Session};
@@ -82,7 +83,7 @@ pub struct Args<T>(
 impl<T: DeserializeOwned + schemars::JsonSchema> FromCall for Args<T> {
     fn from_call(call: &Call<'_>) -> Result<Self, Rejection> {
         let decoded = match call.arguments {
-            Arguments::Json(text) => serde_json::from_str(text).map_err(|error| error.to_string()),
+            Arguments::Json(text) => decode(text).map_err(|error| error.to_string()),
             Arguments::Strings(strings) => from_strings(strings),
         };
         decoded.map(Self).map_err(Rejection::Arguments)

@@ -9,6 +9,7 @@
 
 mod admission;
 mod answers;
+mod arguments;
 mod asks;
 mod batch;
 mod builder;

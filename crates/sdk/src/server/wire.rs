@@ -22,6 +22,9 @@ use super::bus::Change;
 use super::talk::{Answer, Talk};
 use crate::{Error, Policy, Result};
 
+/// Room for most messages.
+const LINE: usize = 256;
+
 /// One stream of messages to a client.
 #[derive(Debug)]
 pub(crate) struct Wire {
@@ -114,6 +117,7 @@ impl Wire {
     /// Writes one message as the connection itself, which sends it before it sleeps.
     pub(crate) fn write(&self, message: impl FnOnce(&mut Vec<u8>)) {
         let mut line = std::mem::take(&mut self.lock().spare);
+        line.reserve(LINE);
         message(&mut line);
         line.push(b'\n');
         self.lock().send(line);

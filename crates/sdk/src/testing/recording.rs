@@ -23,7 +23,7 @@ impl<T> Recording<T> {
     }
 
     fn record(&self, lines: &[u8]) {
-        for line in lines.split(|&byte| byte == b'\n').filter(|line| !line.is_empty()) {
+        for line in crate::json_rpc::lines(lines) {
             self.transcript.record(self.own, line);
         }
     }

@@ -55,7 +55,7 @@ where
     /// The next line that has been read completely.
     fn next_line(&mut self) -> Option<Incoming> {
         loop {
-            let Some(offset) = self.input[self.searched..].iter().position(|&byte| byte == b'\n') else {
+            let Some(offset) = memchr::memchr(b'\n', &self.input[self.searched..]) else {
                 self.searched = self.input.len();
                 return self.check_partial_line();
             };

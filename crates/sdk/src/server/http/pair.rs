@@ -18,6 +18,7 @@ use super::body::{Body, Events};
 use super::reply;
 use super::table::{Permit, Place, Table};
 use crate::Policy;
+use crate::json_rpc::lines as lines_of;
 use crate::server::Principal;
 use crate::server::bus::Membership;
 use crate::server::connection::Connection;
@@ -195,7 +196,7 @@ impl Events for PairEvents {
             this.serving = None;
         }
         let lines = std::mem::take(&mut this.channel.lock().outbox);
-        for line in lines.split(|&byte| byte == b'\n').filter(|line| !line.is_empty()) {
+        for line in lines_of(&lines) {
             sse::write_named("message", line, &mut out);
         }
         if this.serving.is_none() && out.is_empty() {

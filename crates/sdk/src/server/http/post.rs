@@ -231,17 +231,19 @@ pub(super) async fn answer(mut answering: Answering) -> Response<Body> {
 }
 
 fn events(mut answering: Answering) -> Response<Body> {
-    let is_over = answering.work.is_none() && !answering.wire.has_output();
-    if let Some(session) = answering.session.as_ref().filter(|_| !is_over)
+    let is_over = answering.work.is_none();
+    let is_silent = is_over && !answering.wire.has_output();
+    if let Some(session) = answering.session.as_ref().filter(|_| !is_silent)
         && let Some(stream) = new_stream(session, &answering.wire)
     {
         session.keep_stream(&stream, &answering.table.serving.policy);
-        if answering.work.is_none() {
+        if is_over {
             stream.finish(true);
         }
         answering.stream = Some(stream);
     }
-    reply::events(AnswerEvents::new(answering))
+    let events = AnswerEvents::new(answering);
+    if is_over { reply::all_events(events.all()) } else { reply::events(events) }
 }
 
 /// A stream with a name that nobody can guess. Without randomness there is none, and nothing to take up again.

@@ -31,7 +31,16 @@ pub(super) fn json(status: StatusCode, message: impl Into<Bytes>) -> Response<Bo
 
 /// A stream, which nobody on the way may keep back.
 pub(super) fn events(events: impl Events + 'static) -> Response<Body> {
-    let mut response = Response::new(Body::events(events));
+    event_stream(Body::events(events))
+}
+
+/// A stream that is over before it begins: all of its events.
+pub(super) fn all_events(events: Bytes) -> Response<Body> {
+    event_stream(Body::whole(events))
+}
+
+fn event_stream(body: Body) -> Response<Body> {
+    let mut response = Response::new(body);
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, EVENTS);
     headers.insert(CACHE_CONTROL, NO_CACHE);

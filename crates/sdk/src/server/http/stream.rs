@@ -12,6 +12,7 @@ use contexture_core::http::sse;
 
 use super::answering::Answering;
 use super::events::{EventStore, StreamId};
+use crate::json_rpc::lines as lines_of;
 use crate::server::wire::Wire;
 
 /// A stream that can be taken up again.
@@ -172,7 +173,7 @@ impl Stream {
     fn number(&self, state: &mut State, store: &dyn EventStore, out: &mut Vec<u8>) -> bool {
         let mut lines = Vec::new();
         self.wire.take_output(&mut lines);
-        for line in lines.split(|&byte| byte == b'\n').filter(|line| !line.is_empty()) {
+        for line in lines_of(&lines) {
             state.last += 1;
             if !state.forgotten {
                 store.append(&self.id, state.last, Bytes::copy_from_slice(line));

@@ -5,7 +5,7 @@
 
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::task::{Context as TaskContext, Poll};
+use std::task::{Context as TaskContext, Poll, Waker};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -18,6 +18,7 @@ use super::body::Events;
 use super::session::{Busy, HttpSession, Turn};
 use super::stream::{Driver, Stream, Taken};
 use super::table::{Permit, Table};
+use crate::json_rpc::lines as lines_of;
 use crate::server::Principal;
 use crate::server::bus::Membership;
 use crate::server::exchange::{Outcome, Run, guarded};
@@ -29,21 +30,22 @@ use crate::server::wire::Wire;
 /// Says that a silent stream is there.
 pub(super) struct Comments {
     every: Duration,
-    next: Pin<Box<Sleep>>,
+    /// None before the first silence.
+    next: Option<Pin<Box<Sleep>>>,
 }
 
 impl Comments {
     pub(super) fn new(every: Duration) -> Self {
-        Self { every, next: Box::pin(tokio::time::sleep(every)) }
+        Self { every, next: None }
     }
 
     pub(super) fn poll(&mut self, out: &mut Vec<u8>, cx: &mut TaskContext<'_>) {
-        while self.next.as_mut().poll(cx).is_ready() {
+        let next = self.next.get_or_insert_with(|| Box::pin(tokio::time::sleep(self.every)));
+        while next.as_mut().poll(cx).is_ready() {
             if out.is_empty() {
                 out.extend_from_slice(sse::KEEP_ALIVE);
             }
-            let next = Instant::now() + self.every.max(Duration::from_millis(100));
-            self.next.as_mut().reset(next);
+            next.as_mut().reset(Instant::now() + self.every.max(Duration::from_millis(100)));
         }
     }
 }
@@ -56,7 +58,7 @@ pub(super) fn piece(out: Vec<u8>) -> Poll<Option<Bytes>> {
 fn drain(wire: &Wire, out: &mut Vec<u8>) {
     let mut lines = Vec::new();
     wire.take_output(&mut lines);
-    for line in lines.split(|&byte| byte == b'\n').filter(|line| !line.is_empty()) {
+    for line in lines_of(&lines) {
         sse::write_event(None, line, out);
     }
 }
@@ -85,6 +87,15 @@ impl AnswerEvents {
             stream.driven_by(&driver);
         }
         Self { driver, stream, reader, primes, ended: false, comments: Comments::new(every) }
+    }
+
+    /// The events of an exchange that is over.
+    pub(super) fn all(mut self) -> Bytes {
+        let mut cx = TaskContext::from_waker(Waker::noop());
+        match Pin::new(&mut self).poll_events(&mut cx) {
+            Poll::Ready(events) => events.unwrap_or_default(),
+            Poll::Pending => Bytes::new(),
+        }
     }
 }
 

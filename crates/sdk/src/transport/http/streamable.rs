@@ -292,7 +292,7 @@ impl Transport for HttpTransport {
     }
 
     fn send(&mut self, lines: &mut Vec<u8>) {
-        for line in std::mem::take(lines).split(|&byte| byte == b'\n').filter(|line| !line.is_empty()) {
+        for line in crate::json_rpc::lines(&std::mem::take(lines)) {
             self.dispatch(Outbound::new(Bytes::copy_from_slice(line), Vec::new()));
         }
     }
