@@ -12,7 +12,8 @@
 //! drive client --era E --transport stdio|http --target BARE [--window N] [--seconds S] [--calls N] [--tuned] -- COMMAND…
 //! ```
 //!
-//! In the commands of HTTP servers `{port}` stands for a free port.
+//! In the commands of HTTP servers `{port}` stands for a free port. With `DRIVE_LOUD` in the environment one sees
+//! what programs with pipes complain about.
 
 mod args;
 mod client;

@@ -82,7 +82,13 @@ impl Run<'_> {
         if job.one_core {
             command.args(["-c", "0"]).arg(&self.drive);
         }
-        command.args(&job.args);
+        let (verb, rest) = job.args.split_first().ok_or("a job without a verb")?;
+        command.arg(verb);
+        if self.progress.is_late() {
+            // The first word counts.
+            command.args(["--wait", "0", "--retries", "0"]);
+        }
+        command.args(rest);
         let known = format!("{} {}", job.server.name, job.args.join(" "));
         if let Some(calls) = self.calls.get(&known) {
             command.args(["--calls", &calls.to_string()]);
@@ -146,6 +152,9 @@ fn tidied(reason: &str) -> String {
     words.collect::<Vec<_>>().join(" ").chars().take(240).collect()
 }
 
+/// So much later than planned, and there is no more waiting for an idle machine: it will not be idle.
+const LATE: f64 = 600.0;
+
 /// How far the run is, for whoever waits for it.
 struct Progress<'a> {
     rounds: usize,
@@ -160,6 +169,10 @@ impl<'a> Progress<'a> {
         let rounds = |job: &Job| if job.once { 1.0 } else { options.rounds as f64 };
         let whole = jobs.iter().map(|job| job.cost * rounds(job)).sum();
         Self { rounds: options.rounds, whole, done: 0.0, began: Instant::now(), options }
+    }
+
+    fn is_late(&self) -> bool {
+        self.began.elapsed().as_secs_f64() > self.done + LATE
     }
 
     fn tell(&self, round: usize, job: &Job) {
