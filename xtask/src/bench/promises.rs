@@ -6,6 +6,10 @@ use super::peers::{BARE_HTTP, BARE_STDIO, OURS, Role, role};
 use super::plan::{ERAS, SESSIONS, SETTINGS, TOOLS, WINDOWS, WORK_SETTINGS};
 use super::results::Results;
 
+/// How long a small write waits for the other side's delayed acknowledgement, where it does: the stall that HTTP
+/// libraries are known for.
+const STALL_US: f64 = 40_000.0;
+
 /// Which side of its limit a ratio must be on.
 #[derive(Clone, Copy)]
 enum Limit {
@@ -116,6 +120,14 @@ impl Judge<'_> {
         self.ratio(row, figure, Against::Tuned, limit);
     }
 
+    /// A row of small writes, in which nobody waits for an acknowledgement.
+    fn no_stall(&mut self, row: String) {
+        if let Some(slowest) = self.results.get(&row, OURS, "p99_us") {
+            let (against, ratio) = ("a delayed acknowledgement".to_owned(), slowest / STALL_US);
+            self.verdicts.push(Verdict { row, figure: "p99_us", against, ratio, limit: Limit::AtMost(0.5) });
+        }
+    }
+
     /// The largest deviation from the first point of a curve.
     fn flat(&mut self, rows: &[String], what: &str) {
         let points: Vec<f64> = rows.iter().filter_map(|row| self.results.get(row, OURS, "cpu_us")).collect();
@@ -135,6 +147,7 @@ impl Judge<'_> {
 pub(super) fn judge(results: &Results) -> Vec<Verdict> {
     let mut judge = Judge { results, verdicts: Vec::new() };
     for (setting, _) in SETTINGS {
+        judge.no_stall(format!("echo/{setting}/1"));
         for connections in [32, 256] {
             let row = format!("echo/{setting}/{connections}");
             judge.rust(&row, "rps", Limit::AtLeast(4.0));
@@ -158,6 +171,7 @@ pub(super) fn judge(results: &Results) -> Vec<Verdict> {
         let row = format!("steps/{setting}");
         judge.ratio(&row, "cpu_us", Against::Taught, Limit::AtMost(1.0 / 3.0));
         judge.ratio(&row, "cpu_us", Against::AnyPeer, Limit::AtMost(1.0 / 3.0));
+        judge.no_stall(row);
         for work in ["blob", "length"] {
             let row = format!("{work}/{setting}");
             judge.ratio(&row, "rps", Against::AnyPeer, Limit::AtLeast(2.0));
@@ -247,6 +261,13 @@ mod tests {
         let verdicts = judge(&results(&all));
         let found: Vec<_> = verdicts.iter().map(|v| (v.against.as_str(), v.ratio, v.holds())).collect();
         assert_eq!(found, [("rmcp", 5.0, true), ("rmcp-tuned", 2.0, false)]);
+    }
+
+    #[test]
+    fn a_wait_for_an_acknowledgement_is_a_stall() {
+        let steps = |p99| [("steps/modern", OURS, "p99_us", p99)];
+        assert!(judge(&results(&steps(3_000.0)))[0].holds());
+        assert!(!judge(&results(&steps(44_000.0)))[0].holds());
     }
 
     #[test]
