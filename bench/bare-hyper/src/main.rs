@@ -1,11 +1,11 @@
 //! The limit of HTTP: hyper's HTTP/1.1 server, one thread, with canned answers. It parses no JSON, looks at no
 //! header and keeps no session; what it costs is what hyper and the sockets cost. Calls are answered byte for byte
-//! as by ours.
-//!
-//! usage: bare-hyper http PORT [--stateless] [--tuned] [--tools N]
+//! as by ours. As a client it is hyper's client with canned requests.
+
+mod client;
 
 use bytes::Bytes;
-use canned::{Canned, HTTP, Options, Said};
+use canned::{Canned, HTTP, Load, Options, Outcome, Said};
 use http_body_util::{BodyExt, Full};
 use hyper::body::{Body, Incoming};
 use hyper::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue};
@@ -14,11 +14,12 @@ use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::TokioIo;
 use std::convert::Infallible;
-use std::error::Error;
 use std::sync::Arc;
 use tokio::net::TcpListener;
+use tokio::runtime::Builder;
 
-const USAGE: &str = "usage: bare-hyper http PORT [--stateless] [--tuned] [--tools N]";
+const USAGE: &str = "usage: bare-hyper http PORT [--stateless] [--tuned] [--tools N]
+       bare-hyper client 2025-06-18|2026-07-28 http URL CALLS WINDOW [--tuned]";
 /// As long as one of ours, and the same for everybody.
 const SESSION: &str = "0123456789abcdef012345";
 
@@ -27,13 +28,21 @@ struct Bare {
     stateless: bool,
 }
 
-#[tokio::main(flavor = "current_thread")]
-async fn main() -> Result<(), Box<dyn Error>> {
+fn main() -> Outcome {
     let args: Vec<String> = std::env::args().skip(1).collect();
-    let (port, options) = match args.as_slice() {
-        [mode, port, rest @ ..] if mode == "http" => (port.parse()?, Options::read(rest).ok_or(USAGE)?),
-        _ => return Err(USAGE.into()),
-    };
+    let runtime = Builder::new_current_thread().enable_all().build()?;
+    match args.as_slice() {
+        [mode, port, rest @ ..] if mode == "http" => {
+            runtime.block_on(serve(port.parse()?, &Options::read(rest).ok_or(USAGE)?))
+        }
+        [mode, rest @ ..] if mode == "client" => {
+            client::run(&runtime, Load::read("http", rest).ok_or(USAGE)?)
+        }
+        _ => Err(USAGE.into()),
+    }
+}
+
+async fn serve(port: u16, options: &Options) -> Outcome {
     let bare = Arc::new(Bare { canned: Canned::new(HTTP, options.tools), stateless: options.stateless });
     let listener = TcpListener::bind(("127.0.0.1", port)).await?;
     loop {

@@ -1,21 +1,24 @@
-//! The limit of stdio: reads a line, writes a canned answer. It parses no JSON, checks nothing and blocks; what it
-//! costs is what the pipes cost.
-//!
-//! usage: bare-loop stdio [--tuned] [--tools N]
+//! The limit of stdio: reads a line, writes a canned answer; or, as a client, the other way round. It parses no JSON,
+//! checks next to nothing and blocks; what it costs is what the pipes cost.
 
-use canned::{Canned, LINES, Options};
-use std::error::Error;
+mod client;
+
+use canned::{Canned, LINES, Load, Options, Outcome};
 use std::io::{self, BufRead, BufReader, StdoutLock, Write};
 
-const USAGE: &str = "usage: bare-loop stdio [--tuned] [--tools N]";
+const USAGE: &str = "usage: bare-loop stdio [--tuned] [--tools N]
+       bare-loop client 2025-06-18|2026-07-28 stdio PROGRAM CALLS WINDOW [--tuned]";
 
-fn main() -> Result<(), Box<dyn Error>> {
+fn main() -> Outcome {
     let args: Vec<String> = std::env::args().skip(1).collect();
-    let options = match args.split_first() {
-        Some((mode, rest)) if mode == "stdio" => Options::read(rest).ok_or(USAGE)?,
-        _ => return Err(USAGE.into()),
-    };
-    Ok(serve(&Canned::new(LINES, options.tools))?)
+    match args.split_first() {
+        Some((mode, rest)) if mode == "stdio" => {
+            let options = Options::read(rest).ok_or(USAGE)?;
+            Ok(serve(&Canned::new(LINES, options.tools))?)
+        }
+        Some((mode, rest)) if mode == "client" => client::run(&Load::read("stdio", rest).ok_or(USAGE)?),
+        _ => Err(USAGE.into()),
+    }
 }
 
 fn serve(canned: &Canned) -> io::Result<()> {

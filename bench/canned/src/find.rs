@@ -11,7 +11,7 @@ const END: usize = 2_048;
 pub struct Key(Finder<'static>);
 
 impl Key {
-    fn new(key: &'static str) -> Self {
+    pub fn new(key: &'static str) -> Self {
         Self(Finder::new(key))
     }
 

@@ -2,15 +2,22 @@
 //! texts that were there before. It parses no JSON and checks nothing; it finds things by the keys before them and
 //! knows that no text of the benchmark has a quote in it. Real clients of either era can talk to it.
 //!
-//! What it says is byte for byte what ours says, except for the capabilities of which it has fewer.
+//! What it says is byte for byte what ours says, except for the capabilities of which it has fewer. The limits'
+//! clients say what ours says too, and are in `calls`.
 
+mod calls;
+pub mod clock;
 mod find;
 mod options;
 mod texts;
 
+pub use calls::Calls;
 use find::Keys;
-pub use options::Options;
+pub use options::{Load, Options};
 use texts::Texts;
+
+/// What every part of a limit returns: it ends with the message or it has done its work.
+pub type Outcome<T = ()> = Result<T, Box<dyn std::error::Error + Send + Sync>>;
 
 /// What a message is wrapped in.
 pub struct Framing {

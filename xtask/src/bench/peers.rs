@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Role {
     Ours,
-    /// What no server on this stack can do better.
+    /// What no server or client on this stack can do better.
     Limit,
     /// A peer in Rust as its documentation teaches it.
     Taught,
@@ -43,7 +43,7 @@ pub(super) struct Peer {
     /// The name of its binary; of a script for the languages that have those.
     binary: &'static str,
     flags: &'static [&'static str],
-    /// What it is measured as.
+    /// The transports that it speaks, and whether it is measured as a client of them too.
     pub(super) stdio: bool,
     pub(super) http: bool,
     pub(super) client: bool,
@@ -96,8 +96,8 @@ const fn foreign(language: Language, peer: Peer) -> Peer {
 /// In the order of the tables. Neighbours share a package, which is built once.
 pub(super) const PEERS: [Peer; 11] = [
     peer(OURS, Role::Ours, "contexture-bench", "contexture-bench"),
-    Peer { stdio: false, client: false, ..peer(BARE_HTTP, Role::Limit, "bare-hyper", "bare-hyper") },
-    Peer { http: false, client: false, ..peer(BARE_STDIO, Role::Limit, "bare-loop", "bare-loop") },
+    Peer { stdio: false, ..peer(BARE_HTTP, Role::Limit, "bare-hyper", "bare-hyper") },
+    Peer { http: false, ..peer(BARE_STDIO, Role::Limit, "bare-loop", "bare-loop") },
     Peer { modern_stateless: true, ..tuned(peer("rmcp-tuned", Role::Tuned, "rmcp-bench", "rmcp-bench")) },
     Peer { modern_stateless: true, ..peer("rmcp", Role::Taught, "rmcp-bench", "rmcp-bench") },
     tuned(peer("tower-mcp-tuned", Role::Tuned, "tower-mcp-bench", "tower-mcp-bench")),

@@ -184,7 +184,8 @@ impl Planner<'_> {
             let target = self.bench.join("target/release").join(bare).to_string_lossy().into_owned();
             for (key, era) in eras {
                 for window in windows {
-                    for server in self.servers(|peer| peer.client) {
+                    let speaks = |peer: &Peer| if transport == "stdio" { peer.stdio } else { peer.http };
+                    for server in self.servers(|peer| peer.client && speaks(peer)) {
                         let window = window.to_string();
                         let mut args = words(&["client", "--era", era, "--transport", transport]);
                         args.extend(words(&["--target", &target, "--window", &window]));
@@ -297,6 +298,20 @@ pub(super) mod tests {
         let rounds = |job: &Job| if job.once { 1.0 } else { options.rounds as f64 };
         let seconds: f64 = jobs(Path::new("bench"), &options).iter().map(|job| job.cost * rounds(job)).sum();
         assert!((1_200.0..2_200.0).contains(&seconds), "{seconds} s");
+    }
+
+    #[test]
+    fn every_row_of_clients_has_the_limit_of_its_transport() {
+        let options = Options::parse(&["--only".into(), "client/".into()]).expect("valid options");
+        let all = jobs(Path::new("bench"), &options);
+        let rows = |name: &str| -> BTreeSet<&str> {
+            let jobs = all.iter().filter(|job| job.server.name == name);
+            jobs.flat_map(|job| &job.takes).map(|(_, row)| row.as_str()).collect()
+        };
+        let (stdio, http) = (rows(BARE_STDIO), rows(BARE_HTTP));
+        assert!(stdio.iter().all(|row| row.starts_with("client/stdio/")));
+        assert!(http.iter().all(|row| row.starts_with("client/http/")));
+        assert_eq!(&stdio | &http, rows(OURS));
     }
 
     #[test]
