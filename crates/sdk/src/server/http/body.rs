@@ -12,7 +12,7 @@ use bytes::{Bytes, BytesMut};
 use http_body::{Body as HttpBody, Frame, SizeHint};
 use tokio::time::Sleep;
 
-use super::listener::Open;
+use super::connection::Open;
 
 /// The body of a response.
 pub struct Body {
