@@ -78,13 +78,14 @@ impl Bound {
             let (place, accepted) = tokio::select! {
                 biased;
                 () = &mut stop => break,
+                // What a connection leaves behind goes when it ends, and not only when another comes.
+                Some(_) = connections.join_next() => continue,
                 accepted = accepted => accepted,
             };
             match (place, accepted) {
                 (Ok(place), Ok((stream, _))) => {
                     let (server, protocols) = (self.server.clone(), Arc::clone(&protocols));
                     connections.spawn(serve_one(stream, server, protocols, stopped.clone(), place));
-                    while connections.try_join_next().is_some() {}
                 }
                 (_, Err(error)) => {
                     tracing::warn!(%error, "a connection could not be accepted");
