@@ -2,6 +2,7 @@
 
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
+use std::time::Duration;
 
 use axum::Router;
 use axum::routing::get;
@@ -9,6 +10,7 @@ use contexture::Policy;
 use http_body::Body as _;
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use serde_json::json;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 
 use super::raw::Ask;
@@ -132,6 +134,35 @@ async fn http_2_is_spoken_to_whoever_knows_it() {
     while let Some(frame) = std::future::poll_fn(|cx| std::pin::Pin::new(&mut stream).poll_frame(cx)).await {
         let data = frame.expect("it ends in good order").into_data().expect("data");
         assert!(data.is_empty(), "nothing was said: {data:?}");
+    }
+}
+
+/// Says something in two pieces, so far apart that they are read apart, and returns what is said first in reply.
+async fn in_pieces(site: &Site, whole: &str, cut: usize) -> Vec<u8> {
+    let mut socket = TcpStream::connect(site.address).await.expect("the server listens");
+    socket.set_nodelay(true).expect("an option");
+    for piece in [&whole[..cut], &whole[cut..]] {
+        socket.write_all(piece.as_bytes()).await.expect("it is taken");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    let mut reply = vec![0; 1024];
+    let length = socket.read(&mut reply).await.expect("a reply");
+    reply.truncate(length);
+    reply
+}
+
+#[tokio::test]
+async fn either_protocol_is_recognised_whatever_piece_comes_first() {
+    let (server, _calls) = server();
+    let site = Site::of(server).await;
+    let post = format!("POST /none HTTP/1.1\r\nHost: {}\r\n\r\n", site.address);
+    // The preface and empty settings.
+    let preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\u{4}\0\0\0\0\0";
+    for cut in [1, 2, 3, 14, 24] {
+        let reply = in_pieces(&site, &post, cut).await;
+        assert!(reply.starts_with(b"HTTP/1.1 404 "), "{cut}: {}", reply.escape_ascii());
+        let reply = in_pieces(&site, preface, cut).await;
+        assert_eq!(reply.get(3), Some(&4), "{cut}: settings, but {}", reply.escape_ascii());
     }
 }
 

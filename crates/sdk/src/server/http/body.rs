@@ -12,7 +12,7 @@ use bytes::{Bytes, BytesMut};
 use http_body::{Body as HttpBody, Frame, SizeHint};
 use tokio::time::Sleep;
 
-use super::listener::Open;
+use super::connection::Open;
 
 /// The body of a response.
 pub struct Body {
@@ -133,8 +133,9 @@ where
         if first.len() + rest.len() + data.len() > limit {
             return Err(Unread::TooLarge);
         }
-        // Most bodies arrive in one piece, which is kept as it is.
-        if first.is_empty() && rest.is_empty() {
+        // Most bodies arrive in one piece, which is kept as it is. Others have their room made before the next
+        // piece comes: after it, the room of the body before this one may be in use for pieces.
+        if first.is_empty() && rest.is_empty() && data.len() >= promised {
             first = data;
         } else {
             if rest.is_empty() {

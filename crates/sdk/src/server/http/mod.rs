@@ -9,6 +9,7 @@ mod answering;
 mod authorize;
 mod batch;
 mod body;
+mod connection;
 mod events;
 mod get;
 mod guard;

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::task::{Context as TaskContext, Poll};
 
 use bytes::Bytes;
+use futures_util::FutureExt as _;
 use http::header::{
     ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
     ACCESS_CONTROL_EXPOSE_HEADERS, ACCESS_CONTROL_MAX_AGE, ACCESS_CONTROL_REQUEST_HEADERS, CONNECTION,
@@ -188,8 +189,13 @@ impl HttpServer {
             let poster = self.poster(head.headers, self.table.anonymous.clone(), admitted.permit);
             return Box::pin(async move { Ok(post(poster, body).await) });
         }
-        let server = self.clone();
-        Box::pin(async move { Ok(server.respond(admitted, head, body).await) })
+        let (server, is_get) = (self.clone(), head.method == Method::GET);
+        let mut answering: Answering =
+            Box::pin(async move { Ok(server.respond(admitted, head, body).await) });
+        // Most streams can be answered without waiting. Then the head is let go before hyper reads on, which would
+        // take a second buffer, and keep it for as long as the stream is open, while the head holds the first.
+        let answer = if is_get { answering.as_mut().now_or_never() } else { None };
+        answer.map_or(answering, |answer| Box::pin(std::future::ready(answer)))
     }
 
     /// Whether a request needs nothing but its body to be answered.

@@ -54,6 +54,31 @@ pub(super) fn piece(out: Vec<u8>) -> Poll<Option<Bytes>> {
     if out.is_empty() { Poll::Pending } else { Poll::Ready(Some(out.into())) }
 }
 
+/// Middleware that is asked whether a change may be told of. Nothing while nobody is: most streams never ask, and
+/// there may be many of them.
+#[derive(Default)]
+struct Consulted(Option<Box<FuturesUnordered<Run>>>);
+
+impl Consulted {
+    fn add(&mut self, run: Option<Run>) {
+        if let Some(run) = run {
+            self.0.get_or_insert_default().push(run);
+        }
+    }
+
+    /// What one of them came to, if one has come to anything.
+    fn next(&mut self, cx: &mut TaskContext<'_>) -> Option<Outcome> {
+        match self.0.as_mut()?.poll_next_unpin(cx) {
+            Poll::Ready(Some((_, outcome))) => Some(outcome),
+            Poll::Ready(None) => {
+                self.0 = None;
+                None
+            }
+            Poll::Pending => None,
+        }
+    }
+}
+
 /// Moves what waits in a wire into events without ids.
 fn drain(wire: &Wire, out: &mut Vec<u8>) {
     let mut lines = Vec::new();
@@ -152,7 +177,7 @@ pub(super) struct ChangeEvents {
     wire: Arc<Wire>,
     table: Arc<Table>,
     principal: Principal,
-    consulted: FuturesUnordered<Run>,
+    consulted: Consulted,
     comments: Comments,
     ended: bool,
     _membership: Membership,
@@ -173,7 +198,7 @@ impl ChangeEvents {
             wire,
             table: Arc::clone(table),
             principal,
-            consulted: FuturesUnordered::new(),
+            consulted: Consulted::default(),
             comments: Comments::new(table.serving.policy.stream_pulse),
             ended: false,
             _permit: permit,
@@ -193,7 +218,7 @@ impl ChangeEvents {
                 let (exchange, principal) = (self.listen.on_behalf(), self.principal.clone());
                 let serving = &self.table.serving;
                 let consult = || serving.consult(exchange, &self.wire, principal, Request::Updated(uri));
-                self.consulted.extend(guarded(consult).ok());
+                self.consulted.add(guarded(consult).ok());
             }
         }
         if changes.stopping {
@@ -210,7 +235,7 @@ impl Events for ChangeEvents {
         }
         self.wire.register(cx.waker());
         self.tell();
-        while let Poll::Ready(Some((_, outcome))) = self.consulted.poll_next_unpin(cx) {
+        while let Some(outcome) = self.consulted.next(cx) {
             if let Outcome::Complete(Reply::MayTell(uri)) = outcome {
                 self.listen.tell_updated(&uri, &self.wire);
             }
@@ -238,9 +263,10 @@ pub(super) struct SessionEvents {
     table: Arc<Table>,
     /// What is to be said first.
     first: Vec<u8>,
-    consulted: FuturesUnordered<Run>,
+    consulted: Consulted,
     pulse: Pulse,
-    pings: FuturesUnordered<BoxFuture<()>>,
+    /// A question that waits for its answer; there is never more than one.
+    ping: Option<BoxFuture<()>>,
     comments: Comments,
     ended: bool,
     _busy: Busy,
@@ -264,8 +290,8 @@ impl SessionEvents {
             pulse: Pulse::new(table.serving.keep_alive.filter(|_| turn.is_some())),
             turn,
             first,
-            consulted: FuturesUnordered::new(),
-            pings: FuturesUnordered::new(),
+            consulted: Consulted::default(),
+            ping: None,
             comments: Comments::new(table.serving.policy.stream_pulse),
             table: Arc::clone(table),
             ended: false,
@@ -288,7 +314,7 @@ impl SessionEvents {
                 let (exchange, principal) = (on_behalf_of(&inner.session), session.principal.clone());
                 let consult =
                     || serving.consult(exchange, &session.general, principal, Request::Updated(uri));
-                self.consulted.extend(guarded(consult).ok());
+                self.consulted.add(guarded(consult).ok());
             }
         }
         changes.stopping
@@ -296,14 +322,16 @@ impl SessionEvents {
 
     fn poll_general(&mut self, cx: &mut TaskContext<'_>) {
         self.ended |= self.tell();
-        while let Poll::Ready(Some((_, outcome))) = self.consulted.poll_next_unpin(cx) {
+        while let Some(outcome) = self.consulted.next(cx) {
             if let Outcome::Complete(Reply::MayTell(uri)) = outcome {
                 tell_session_updated(&uri, &self.session.lock().session, &self.session.general);
             }
         }
         let beat = self.pulse.beat(Some(&self.session.lock().session), &self.session.general);
-        self.pings.extend(beat);
-        while let Poll::Ready(Some(())) = self.pings.poll_next_unpin(cx) {}
+        self.ping = beat.or_else(|| self.ping.take());
+        if self.ping.as_mut().is_some_and(|ping| ping.as_mut().poll(cx).is_ready()) {
+            self.ping = None;
+        }
         if self.pulse.is_dead() {
             self.table.remove(&self.session.id, "the client does not answer");
             self.ended = true;
