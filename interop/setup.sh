@@ -22,9 +22,11 @@ for era in 1 2; do
     fi
 done
 
-if ! cmp -s typescript/package-lock.json typescript/node_modules/installed.json; then
-    (cd typescript && npm ci --no-audit --no-fund --loglevel=error)
-    cp typescript/package-lock.json typescript/node_modules/installed.json
-fi
+for package in typescript oauth; do
+    if ! cmp -s $package/package-lock.json $package/node_modules/installed.json; then
+        (cd $package && npm ci --no-audit --no-fund --loglevel=error)
+        cp $package/package-lock.json $package/node_modules/installed.json
+    fi
+done
 
 (cd rmcp && cargo build --quiet --locked)

@@ -3,7 +3,7 @@
 //! Where node or npm is missing this fails and says what to install; it never passes by not running.
 
 use super::{Side, Turn};
-use crate::process;
+use crate::{node, process};
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -15,8 +15,8 @@ const PINS: [&str; 2] = ["package.json", "package-lock.json"];
 /// The suite gives a scenario 30 seconds; this is for one that hangs for good.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// The oldest node that runs the suite. Where the machine's is older (but no older than 20), one comes from npm.
-const NODE: u32 = 22;
+/// As it is called in sentences.
+const WHO: &str = "the conformance suite";
 
 /// The suite, ready to run.
 pub struct Suite {
@@ -40,7 +40,7 @@ impl Suite {
     pub fn install(root: &Path) -> Result<Self, String> {
         let home = root.join("target/conformance");
         let directory = home.join("suite");
-        let major = node_version()?;
+        node::version(WHO)?;
         let pins = root.join("xtask/conformance");
         let read = |path: PathBuf| fs::read(&path).map_err(|error| format!("{}: {error}", path.display()));
         // Written last: what an interrupted installation left behind is made anew.
@@ -57,7 +57,7 @@ impl Suite {
             process::run(&mut npm)?;
             fs::write(&stamp, lock).map_err(|error| format!("target/conformance: {error}"))?;
         }
-        let node = if major >= NODE { "node".into() } else { packaged_node(&directory)? };
+        let node = node::new_enough(WHO, &directory)?;
         let program = directory.join("node_modules/@modelcontextprotocol/conformance/dist/index.js");
         Ok(Self { node, program, results: home.join("results") })
     }
@@ -134,38 +134,6 @@ fn find_checks(directory: &Path) -> Option<PathBuf> {
         }
     }
     found
-}
-
-fn node_version() -> Result<u32, String> {
-    let missing = |_| {
-        "the conformance suite needs node 20 or later (better 22) and npm: install them \
-         (on Debian: apt-get install nodejs npm)"
-            .to_owned()
-    };
-    let version = process::capture(Command::new("node").arg("--version")).map_err(missing)?;
-    process::capture(Command::new("npm").arg("--version")).map_err(missing)?;
-    let major = version.trim().trim_start_matches('v').split('.').next().and_then(|it| it.parse().ok());
-    match major {
-        Some(major) if major >= 20 => Ok(major),
-        _ => Err(format!("node {} is too old for the conformance suite: install 22", version.trim())),
-    }
-}
-
-/// The node that npm brought along.
-fn packaged_node(directory: &Path) -> Result<PathBuf, String> {
-    let system = if cfg!(target_os = "macos") { "darwin" } else { std::env::consts::OS };
-    let machine = match std::env::consts::ARCH {
-        "x86_64" => "x64",
-        "aarch64" => "arm64",
-        other => other,
-    };
-    let node = directory.join(format!("node_modules/node-{system}-{machine}/bin/node"));
-    if node.is_file() {
-        return Ok(node);
-    }
-    Err(format!(
-        "the conformance suite needs node {NODE} or later, and npm has none for this machine: install it"
-    ))
 }
 
 #[cfg(test)]
