@@ -23,6 +23,8 @@ pub use credentials::{Challenged, Credentials, Request, Showing};
 #[cfg(feature = "auth")]
 pub(crate) use fetch::challenges_at;
 pub(crate) use fetch::{Address, Fetch};
+#[cfg(feature = "auth")]
+pub(crate) use fetch::{choose_cryptography, reason};
 pub(crate) use sse_pair::open as open_pair;
 pub(crate) use streamable::HttpTransport;
 
