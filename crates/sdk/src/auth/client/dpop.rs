@@ -95,20 +95,19 @@ impl Dpop {
 
     /// Whether the token endpoint only wants a nonce, which the next proof carries.
     pub(super) fn wants_nonce(&self, answer: &Answer) -> bool {
-        let refusal = serde_json::from_slice::<TokenRefusal>(&answer.body);
+        let refusal = answer.json::<TokenRefusal>();
         let wants = answer.status == 400 && refusal.is_ok_and(|refusal| refusal.error == "use_dpop_nonce");
-        wants && remember(&mut self.nonces().issuer, &answer.headers)
+        wants && remember(&mut self.nonces().issuer, answer.header(NONCE))
     }
 
     /// Whether the server wants a nonce that it was not shown. The next proof carries it.
     pub(super) fn learn_nonce(&self, headers: &HeaderMap) -> bool {
-        remember(&mut self.nonces().server, headers)
+        remember(&mut self.nonces().server, headers.get(NONCE).and_then(|nonce| nonce.to_str().ok()))
     }
 }
 
 /// Whether there is a new one.
-fn remember(known: &mut Option<String>, headers: &HeaderMap) -> bool {
-    let nonce = headers.get(NONCE).and_then(|nonce| nonce.to_str().ok());
+fn remember(known: &mut Option<String>, nonce: Option<&str>) -> bool {
     match nonce.filter(|nonce| !nonce.is_empty() && nonce.len() <= NONCE_BYTES) {
         Some(nonce) if known.as_deref() != Some(nonce) => {
             *known = Some(nonce.to_owned());

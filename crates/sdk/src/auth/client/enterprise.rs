@@ -7,10 +7,8 @@ use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;
 
-use reqwest::Url;
-
 use super::authentication::{Form, with_basic};
-use super::discovery::{Found, is_loopback};
+use super::discovery::Found;
 use super::failed;
 use super::grants::{Trouble, post, read};
 use crate::auth::Secret;
@@ -77,8 +75,7 @@ impl Enterprise {
     /// A grant for this server at its authorization server.
     pub(super) async fn grant(&self, found: &Found, scopes: &Scopes) -> Result<Form> {
         // The application named it, so it may be where the application is.
-        let local = Url::parse(&self.issuer).is_ok_and(|url| is_loopback(&url));
-        let outbound = Outbound::new(if local { Reach::Loopback } else { Reach::Public });
+        let outbound = Outbound::new(Reach::of(&self.issuer));
         let endpoint = match &self.token_endpoint {
             Some(endpoint) => endpoint.clone(),
             None => self.find_endpoint(&outbound).await?,

@@ -122,10 +122,11 @@ pub(super) async fn post(
 /// The token in an answer, or why there is none.
 pub(super) fn read(answer: &Answer) -> Result<TokenAnswer, Trouble> {
     match answer.status {
-        200..300 => serde_json::from_slice(&answer.body)
-            .map_err(|_| Trouble::Wrong("its answer has no token that could be read".into())),
+        200..300 => {
+            answer.json().map_err(|_| Trouble::Wrong("its answer has no token that could be read".into()))
+        }
         status @ (408 | 425 | 429 | 500..) => Err(Trouble::Unavailable(format!("HTTP status {status}"))),
-        status => match serde_json::from_slice(&answer.body) {
+        status => match answer.json() {
             Ok(refusal) => Err(Trouble::Refused(refusal)),
             Err(_) => Err(Trouble::Wrong(format!("HTTP status {status} without a reason"))),
         },

@@ -80,7 +80,7 @@ impl Introduction<'_> {
             refused(format!("the authorization server's registration endpoint gave no answer: {error}"))
         })?;
         if !matches!(answer.status, 200 | 201) {
-            let reason = match serde_json::from_slice::<TokenRefusal>(&answer.body) {
+            let reason = match answer.json::<TokenRefusal>() {
                 Ok(refusal) => refusal.to_string(),
                 Err(_) => format!("HTTP status {}", answer.status),
             };
@@ -89,8 +89,8 @@ impl Introduction<'_> {
                  client by hand and give its client id"
             )));
         }
-        let mut registration: Registration = serde_json::from_slice(&answer.body).map_err(|_| {
-            refused("the authorization server's answer to the registration cannot be read: its operator has to look")
+        let mut registration: Registration = answer.json().map_err(|error| {
+            refused(format!("the authorization server's answer to the registration cannot be read: {error}"))
         })?;
         self.check(&mut registration, redirect, method)?;
         Ok(registration)

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use http::{HeaderMap, Method};
 use reqwest::Url;
 
-use super::discovery::{Found, Search, is_loopback};
+use super::discovery::{Found, Search};
 use super::failed;
 use super::held::{Held, Origin};
 use super::policy::{Authorization, Grant};
@@ -60,7 +60,7 @@ impl Session {
         let wrong = |what: String| Error::Misuse(format!("nobody can log in to this address: {what}"));
         let server = canonical(server_url).map_err(|error| wrong(error.to_string()))?;
         let url = Url::parse(&server).map_err(|error| wrong(error.to_string()))?;
-        let reach = if is_loopback(&url) { Reach::Loopback } else { Reach::Public };
+        let reach = Reach::of(&server);
         if url.scheme() != "https" && reach != Reach::Loopback {
             return Err(wrong("tokens are not sent without encryption; use https".into()));
         }
