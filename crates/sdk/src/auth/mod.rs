@@ -7,13 +7,19 @@
 //! - [`metadata`]: the documents by which servers describe themselves.
 //! - [`jwt`]: signed tokens, verified and made; asymmetric algorithms only.
 //! - [`outbound`]: the only way out to addresses that somebody else has named.
+//!
+//! A client logs in with an [`Authorization`]; see [`client`].
 
 pub(crate) mod canonical;
 pub(crate) mod challenge;
+pub mod client;
 pub mod jwt;
 pub mod metadata;
 pub mod outbound;
 mod secret;
 
 pub use crate::scopes::Scopes;
+pub use client::{
+    Account, Authorization, Enterprise, FileStore, MemoryStore, StoreKey, Stored, TokenStore, Tokens, Visit, Visitor,
+};
 pub use secret::Secret;
