@@ -92,7 +92,7 @@ impl Failure {
         let failure = match trace::noise() {
             Some(noise) => Self::new(kind, format!("this does not look like an MCP server: {noise}"))
                 .hint(Some(describe(error))),
-            None => Self::new(kind, describe(error)),
+            None => Self::new(kind, describe(error)).hint(client_id(error)),
         };
         Self { login: is_login(error), ..failure }
     }
@@ -153,6 +153,12 @@ fn is_authorization(error: &Error) -> bool {
 /// Whether tokens cannot be kept or read, which is for the person to mend.
 fn is_storage(error: &Error) -> bool {
     matches!(error, Error::Authorization(failure) if failure.step == AuthorizationStep::Storage)
+}
+
+/// How to give what only the person can have.
+fn client_id(error: &Error) -> Option<String> {
+    let wanted = matches!(error, Error::Authorization(failure) if failure.step == AuthorizationStep::ClientIdNeeded);
+    wanted.then(|| "contexture login --client-id ID … gives the one that you got there".to_owned())
 }
 
 fn is_login(error: &Error) -> bool {

@@ -45,8 +45,15 @@ struct Inner {
     count: AtomicU64,
     /// How long tokens are good for.
     seconds: AtomicU64,
+    habits: Habits,
+}
+
+/// How the authorization server behaves.
+pub(crate) struct Habits {
     /// Whether people say yes.
-    says_yes: bool,
+    pub(crate) says_yes: bool,
+    /// Whether clients can introduce themselves.
+    pub(crate) registers: bool,
 }
 
 #[derive(serde::Deserialize, schemars::JsonSchema)]
@@ -56,15 +63,10 @@ struct Echo {
 
 impl Guarded {
     pub(crate) fn new() -> Self {
-        Self::start(true)
+        Self::with(Habits { says_yes: true, registers: true })
     }
 
-    /// Nobody ever consents.
-    pub(crate) fn refusing() -> Self {
-        Self::start(false)
-    }
-
-    fn start(says_yes: bool) -> Self {
+    pub(crate) fn with(habits: Habits) -> Self {
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
         let runtime = runtime.expect("a runtime");
         let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0")).expect("a port");
@@ -76,7 +78,7 @@ impl Guarded {
             unused: Mutex::default(),
             count: AtomicU64::new(0),
             seconds: AtomicU64::new(3600),
-            says_yes,
+            habits,
         }));
         let router = router(&books);
         runtime.spawn(async move { axum::serve(listener, router).await });
@@ -125,7 +127,7 @@ fn router(books: &Books) -> Router {
 
 impl Authorizer for Books {
     fn authorize<'a>(&'a self, head: &'a Parts) -> Authorizing<'a> {
-        Box::pin(async {
+        Box::pin(async move {
             let shown = head.headers.get("authorization").and_then(|value| value.to_str().ok());
             match shown.and_then(|value| value.strip_prefix("Bearer ")) {
                 Some(token) if locked(&self.0.access).contains(token) => {
@@ -169,13 +171,14 @@ async fn resource(State(books): State<Books>) -> Response {
 
 async fn metadata(State(books): State<Books>) -> Response {
     let origin = &books.0.origin;
+    let registration = books.0.habits.registers.then(|| format!("{origin}/register"));
     json(
         200,
         json!({
             "issuer": origin,
             "authorization_endpoint": format!("{origin}/authorize"),
             "token_endpoint": format!("{origin}/token"),
-            "registration_endpoint": format!("{origin}/register"),
+            "registration_endpoint": registration,
             "response_types_supported": ["code"],
             "grant_types_supported": ["authorization_code", "refresh_token"],
             "code_challenge_methods_supported": ["S256"],
@@ -194,8 +197,8 @@ async fn register(State(books): State<Books>, body: String) -> Response {
 
 async fn authorize(State(books): State<Books>, RawQuery(query): RawQuery) -> Response {
     let query = pairs(&query.unwrap_or_default());
-    books.note(format!("authorize {}", query.get("scope").map_or("", String::as_str)));
-    let answer = match books.0.says_yes {
+    books.note(format!("authorize {} for {}", query["client_id"], query["scope"]));
+    let answer = match books.0.habits.says_yes {
         true => format!("code={}", books.fresh_once("code")),
         false => "error=access_denied&error_description=Ada%20said%20%1b%5b31mno".to_owned(),
     };
@@ -232,14 +235,12 @@ fn pairs(text: &str) -> HashMap<String, String> {
 }
 
 fn decoded(text: &str) -> String {
-    let bytes = text.as_bytes();
-    let (mut out, mut at) = (Vec::new(), 0);
-    while at < bytes.len() {
-        let hex = text.get(at + 1..at + 3).filter(|_| bytes[at] == b'%');
-        match hex.and_then(|hex| u8::from_str_radix(hex, 16).ok()) {
-            Some(byte) => (out.push(byte), at += 3).0,
-            None => (out.push(if bytes[at] == b'+' { b' ' } else { bytes[at] }), at += 1).0,
-        }
+    let mut parts = text.split('%');
+    let mut out = parts.next().unwrap_or_default().replace('+', " ").into_bytes();
+    for part in parts {
+        let (hex, rest) = part.split_at(2);
+        out.push(u8::from_str_radix(hex, 16).expect("two digits"));
+        out.extend(rest.replace('+', " ").into_bytes());
     }
     String::from_utf8(out).expect("text")
 }

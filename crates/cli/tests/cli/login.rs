@@ -7,8 +7,8 @@ use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-use crate::guarded::{Guarded, SECRET, visit};
-use crate::{Run, command};
+use crate::guarded::{Guarded, Habits, SECRET, visit};
+use crate::{BINARY, Run, command};
 
 /// Only a test that fails waits for so long.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -75,7 +75,12 @@ impl Person {
 
     /// Logs in with the browser, as people do.
     fn log_in(&self, server: &Guarded) -> Run {
-        let login = self.command(&["login", &server.url()]).spawn().expect("the binary runs");
+        self.log_in_with(server, &[])
+    }
+
+    fn log_in_with(&self, server: &Guarded, wishes: &[&str]) -> Run {
+        let arguments = [&["login", &server.url()], wishes].concat();
+        let login = self.command(&arguments).spawn().expect("the binary runs");
         come_back(&self.sent_to());
         ended(login)
     }
@@ -116,7 +121,7 @@ fn after_a_login_every_verb_is_let_in_until_the_logout() {
     assert_eq!(login.code, Some(0), "{}", login.stderr);
     assert!(login.stdout.starts_with(&format!("logged in to {}", server.url())), "{}", login.stdout);
     assert!(login.stderr.contains("in your browser") && login.stderr.contains("/authorize?"), "{}", login.stderr);
-    assert_eq!(server.log(), ["register", "authorize use", "token authorization_code"]);
+    assert_eq!(server.log(), ["register", "authorize the-client for use", "token authorization_code"]);
     for _ in 0..2 {
         let echoed = person.on(&server, &["call", "echo", "message=hi"]);
         assert_eq!((echoed.code, echoed.stdout.as_str()), (Some(0), "hi\n"), "{}", echoed.stderr);
@@ -257,10 +262,38 @@ fn a_login_that_is_no_longer_good_is_said_to_be_needed_again() {
     assert_eq!(person.on(&server, &["call", "echo", "message=hi"]).stdout, "hi\n");
 }
 
+// covers: AUTH-CLIENT-PREREGISTERED
+#[test]
+fn a_client_that_cannot_register_is_given_its_id() {
+    let (server, person) = (Guarded::with(Habits { says_yes: true, registers: false }), Person::new());
+    let refused = person.run(&["login", &server.url(), "-o", "json"]);
+    assert_eq!(refused.code, Some(3), "{}", refused.stderr);
+    assert!(refused.error()["hint"].as_str().is_some_and(|hint| hint.contains("--client-id")), "{}", refused.stderr);
+    assert!(server.log().is_empty() && !person.was_sent());
+    let login = person.log_in_with(&server, &["--client-id", "mine", "--scope", "more"]);
+    assert_eq!(login.code, Some(0), "{}", login.stderr);
+    assert_eq!(server.log(), ["authorize mine for more use", "token authorization_code"]);
+    assert_eq!(person.on(&server, &["call", "echo", "message=hi"]).stdout, "hi\n");
+}
+
+/// Servers that are started take their credentials from the environment, and nobody logs in to them.
+// covers: AUTH-STDIO-NO-OAUTH, AUTH-STDIO-ENV-CREDS
+#[test]
+fn servers_that_are_started_are_given_their_credentials_by_the_environment() {
+    let person = Person::new();
+    let script = "test \"$API_KEY\" = key || exit 9; exec \"$0\" demo";
+    let target = ["--", "sh", "-c", script, BINARY];
+    let given = person.run(&[&["call", "echo", "message=hi", "--env", "API_KEY=key"], &target[..]].concat());
+    assert_eq!(given.stdout, "hi\n", "{}", given.stderr);
+    let missing = person.run(&[&["call", "echo", "message=hi"], &target[..]].concat());
+    assert_eq!(missing.code, Some(4), "{}", missing.stderr);
+    assert!(!missing.stderr.contains("login") && !person.was_sent() && files(&person.data()).is_empty());
+}
+
 /// Rows F16 and K12 of the threats: words of the authorization server are shown, and harmless.
 #[test]
 fn a_person_who_says_no_is_not_logged_in() {
-    let (server, person) = (Guarded::refusing(), Person::new());
+    let (server, person) = (Guarded::with(Habits { says_yes: false, registers: true }), Person::new());
     let refused = person.log_in(&server);
     assert_eq!(refused.code, Some(3), "{}", refused.stderr);
     assert!(refused.stderr.contains("access_denied") && !refused.stderr.contains('\u{1b}'), "{:?}", refused.stderr);
