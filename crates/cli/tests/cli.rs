@@ -8,6 +8,8 @@ mod ends;
 mod guarded;
 #[path = "cli/login.rs"]
 mod login;
+#[path = "cli/people.rs"]
+mod people;
 #[path = "cli/story.rs"]
 mod story;
 #[path = "cli/strangers.rs"]

@@ -100,9 +100,14 @@ impl Guarded {
         std::mem::take(&mut *locked(&self.books.0.log))
     }
 
+    /// No token is good any more; they can be refreshed.
+    pub(crate) fn expire(&self) {
+        locked(&self.books.0.access).clear();
+    }
+
     /// No token is good any more, and none can be refreshed.
     pub(crate) fn forget_everybody(&self) {
-        locked(&self.books.0.access).clear();
+        self.expire();
         locked(&self.books.0.unused).clear();
     }
 }

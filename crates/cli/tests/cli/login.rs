@@ -2,116 +2,11 @@
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
-use std::sync::atomic::{AtomicU32, Ordering};
-use std::time::{Duration, Instant};
+use std::process::Stdio;
 
 use crate::guarded::{Guarded, Habits, SECRET, visit};
-use crate::{BINARY, Run, command};
-
-/// Only a test that fails waits for so long.
-const PATIENCE: Duration = Duration::from_secs(30);
-
-/// A person: their own folder for data, and a browser that only writes down where it is sent.
-struct Person {
-    home: PathBuf,
-}
-
-impl Person {
-    fn new() -> Self {
-        static COUNT: AtomicU32 = AtomicU32::new(0);
-        let count = COUNT.fetch_add(1, Ordering::Relaxed);
-        let home = std::env::temp_dir().join(format!("contexture-login-{}-{count}", std::process::id()));
-        std::fs::create_dir(&home).expect("a new folder");
-        let record = home.join("sent to");
-        let script = format!(
-            "#!/bin/sh\nprintf '%s' \"$*\" > '{0}.draft' && mv '{0}.draft' '{0}'\n",
-            record.display()
-        );
-        std::fs::write(home.join("browser"), script).expect("it is ours");
-        std::fs::set_permissions(home.join("browser"), PermissionsExt::from_mode(0o700)).expect("it is ours");
-        Self { home }
-    }
-
-    fn data(&self) -> PathBuf {
-        self.home.join("data")
-    }
-
-    fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = command(arguments);
-        command.env("XDG_DATA_HOME", self.data()).env("BROWSER", self.home.join("browser"));
-        // Nobody's own keyring is touched.
-        command.env_remove("DBUS_SESSION_BUS_ADDRESS").env_remove("XDG_RUNTIME_DIR");
-        command
-    }
-
-    /// Runs to the end. Whatever is done, no secret is ever shown.
-    fn run(&self, arguments: &[&str]) -> Run {
-        discreet(self.command(arguments).output().expect("the binary runs").into())
-    }
-
-    /// A verb on the server.
-    fn on(&self, server: &Guarded, arguments: &[&str]) -> Run {
-        self.run(&[arguments, &["--", &server.url()]].concat())
-    }
-
-    /// Where the browser was sent, as soon as it was.
-    fn sent_to(&self) -> String {
-        let begun = Instant::now();
-        loop {
-            if let Ok(url) = std::fs::read_to_string(self.home.join("sent to")) {
-                std::fs::remove_file(self.home.join("sent to")).expect("it is ours");
-                return url;
-            }
-            assert!(begun.elapsed() < PATIENCE, "the browser was not opened");
-            std::thread::sleep(Duration::from_millis(5));
-        }
-    }
-
-    fn was_sent(&self) -> bool {
-        self.home.join("sent to").exists()
-    }
-
-    /// Logs in with the browser, as people do.
-    fn log_in(&self, server: &Guarded) -> Run {
-        self.log_in_with(server, &[])
-    }
-
-    fn log_in_with(&self, server: &Guarded, wishes: &[&str]) -> Run {
-        let arguments = [&["login", &server.url()], wishes].concat();
-        let login = self.command(&arguments).spawn().expect("the binary runs");
-        come_back(&self.sent_to());
-        ended(login)
-    }
-}
-
-impl Drop for Person {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.home);
-    }
-}
-
-fn discreet(run: Run) -> Run {
-    assert!(!run.stdout.contains(SECRET) && !run.stderr.contains(SECRET), "{} {}", run.stdout, run.stderr);
-    run
-}
-
-fn ended(child: Child) -> Run {
-    discreet(child.wait_with_output().expect("it ends").into())
-}
-
-/// Follows the authorization server back to the program, and gives the last page.
-fn come_back(url: &str) -> String {
-    let (_, back) = visit(url);
-    visit(&back.expect("the way back")).0
-}
-
-fn files(folder: &Path) -> Vec<PathBuf> {
-    let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
-    let paths = entries.map(|entry| entry.expect("an entry").path());
-    paths.flat_map(|path| if path.is_dir() { files(&path) } else { vec![path] }).collect()
-}
+use crate::people::{Person, come_back, ended, files};
+use crate::{BINARY, command};
 
 // covers: AUTH-TOKEN-STORAGE, AUTH-CLIENT-DCR, AUTH-STATE-USE
 #[test]
@@ -237,6 +132,7 @@ fn an_expired_token_is_refreshed_once_for_all_processes() {
     server.lifetime(1);
     person.log_in(&server);
     server.log();
+    server.expire();
     server.lifetime(3600);
     let url = server.url();
     let calls = [(); 4].map(|()| {
@@ -332,5 +228,36 @@ fn a_target_is_a_url() {
     for arguments in [&["login", "example.com"][..], &["logout", "./server"], &["auth", "file:///x"], &["login"]] {
         let json = Person::new().run(&[arguments, &["-o", "json"]].concat());
         assert_eq!((json.code, &json.error()["kind"]), (Some(1), &"usage".into()), "{arguments:?}");
+    }
+}
+
+/// The keyring holds the key and nothing else, and is told it where nobody can look on.
+#[test]
+fn a_keyring_keeps_the_key_of_what_is_kept_in_files() {
+    let script = "cd \"$(dirname \"$0\")\" && echo \"$*\" >> arguments\n\
+                  case $1 in store) cat > secret;; lookup) cat secret 2> errors;; *) exit 1;; esac";
+    let (server, person) = (Guarded::new(), Person::with_keyring(script));
+    assert_eq!(person.log_in(&server).code, Some(0));
+    let programs = person.home.join("programs");
+    let read = |name: &str| std::fs::read_to_string(programs.join(name)).expect("it was written");
+    assert_eq!(read("secret").len(), 43, "32 bytes in letters");
+    assert!(!read("arguments").contains(&read("secret")) && !read("arguments").contains(SECRET));
+    let kept = files(&person.data());
+    assert!(kept.iter().all(|file| file.parent().is_some_and(|folder| folder.ends_with("tokens-keyring"))), "{kept:?}");
+    assert!(!kept.iter().any(|file| file.ends_with("key")), "the key is beside what it opens: {kept:?}");
+    assert_eq!(person.on(&server, &["call", "echo", "message=hi"]).stdout, "hi\n");
+    // Without the key nothing opens.
+    std::fs::remove_file(programs.join("secret")).expect("it is ours");
+    let refused = person.on(&server, &["call", "echo", "message=hi"]);
+    assert_eq!(refused.code, Some(3), "{}", refused.stderr);
+}
+
+#[test]
+fn a_keyring_that_does_not_work_is_done_without() {
+    for script in ["exit 1", "cat > \"$0.secret\"", "case $1 in store) exit 1;; *) echo garbage;; esac"] {
+        let (server, person) = (Guarded::new(), Person::with_keyring(script));
+        assert_eq!(person.log_in(&server).code, Some(0), "{script}");
+        assert_eq!(person.on(&server, &["call", "echo", "message=hi"]).stdout, "hi\n", "{script}");
+        assert!(person.data().join("contexture/tokens/key").exists(), "{script}");
     }
 }
