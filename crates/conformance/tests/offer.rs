@@ -10,7 +10,7 @@ use contexture_judge::{From, Watch};
 use serde_json::{Value, json};
 
 fn part(scenario: Scenario) -> Part {
-    Part { scenario, revision: Revision::NEWEST_MODERN, context: Value::Null }
+    Part { name: String::new(), scenario, revision: Revision::NEWEST_MODERN, context: Value::Null }
 }
 
 fn client() -> Builder {
