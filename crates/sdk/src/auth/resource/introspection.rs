@@ -63,9 +63,9 @@ impl Introspection {
     async fn ask(&self, token: &str) -> Result<Map<String, Value>, Unverified> {
         let endpoint = self.endpoint.get_or_try_init(|| self.find()).await.map_err(unavailable)?;
         let form = [("token", token), ("token_type_hint", "access_token")];
-        let headers = [("authorization", self.credentials()), ("accept", "application/json".into())];
-        let headers = headers.each_ref().map(|(name, value)| (*name, value.as_str()));
-        let answer = self.outbound.post_form(endpoint, &form, &headers).await.map_err(unavailable)?;
+        let credentials = self.credentials();
+        let answer = self.outbound.post_form(endpoint, &form, &[("authorization", &credentials)]).await;
+        let answer = answer.map_err(unavailable)?;
         read(&answer)
     }
 
@@ -115,7 +115,7 @@ fn read(answer: &Answer) -> Result<Map<String, Value>, Unverified> {
     if answer.body.len() > BYTES {
         return Err(unavailable("the issuer's answer is too long"));
     }
-    serde_json::from_slice(&answer.body).map_err(|_| unavailable("the issuer's answer is not an object"))
+    answer.json().map_err(unavailable)
 }
 
 /// As RFC 6749, section 2.3.1, wants both halves of the credentials.

@@ -16,11 +16,13 @@ use super::tokens::{Signatures, Tokens, Verified};
 use super::verifier::TokenVerifier;
 use crate::auth::canonical::{canonical, server_metadata_urls};
 use crate::auth::jwt::Algorithm;
-use crate::auth::outbound::{Outbound, Reach, is_loopback};
+use crate::auth::outbound::{Outbound, Reach};
 use crate::auth::{Scopes, Secret};
 
 /// Clocks that differ by more are wrong.
 const LEEWAY: Duration = Duration::from_secs(60);
+/// Nothing that an issuer said is believed for longer than a day.
+const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// Whose tokens a server takes, and what they must allow.
 ///
@@ -196,9 +198,20 @@ fn tokens(issuers: Vec<Issuer>, leeway: Duration) -> Result<Tokens, String> {
     Ok(tokens)
 }
 
-/// For a [`Protection`] with nothing more to say.
-impl<T: Into<Issuer>> From<T> for Protection {
-    fn from(issuer: T) -> Self {
+impl From<&str> for Protection {
+    fn from(issuer: &str) -> Self {
+        Self::new(issuer)
+    }
+}
+
+impl From<String> for Protection {
+    fn from(issuer: String) -> Self {
+        Self::new(issuer)
+    }
+}
+
+impl From<Issuer> for Protection {
+    fn from(issuer: Issuer) -> Self {
         Self::new(issuer)
     }
 }
@@ -284,18 +297,20 @@ impl Issuer {
         if server_metadata_urls(url).is_empty() {
             return Err(format!("{url:?} is not an issuer: https:// and a host, without a query"));
         }
-        if !url.starts_with("https://") && !is_loopback(url) {
+        if !url.starts_with("https://") && Reach::of(url) != Reach::Loopback {
             return Err(format!("{url:?} is not an issuer: https only, except on this machine"));
         }
         if self.algorithms.is_empty() {
             return Err(format!("no algorithm is left for the tokens of {url}"));
         }
+        if self.key_interval.max(self.key_age).max(self.answer_age) > LONGEST {
+            return Err(format!("nothing that {url} said is believed for longer than a day"));
+        }
         Ok(())
     }
 
     fn verified(self, leeway: Duration) -> Verified {
-        let reach = if is_loopback(&self.url) { Reach::Loopback } else { Reach::Public };
-        let outbound = Outbound::new(reach);
+        let outbound = Outbound::new(Reach::of(&self.url));
         match self.introspection {
             Some((client, secret)) => Verified::ByAsking(Arc::new(Introspection {
                 issuer: self.url,
@@ -327,12 +342,6 @@ impl From<&str> for Issuer {
 
 impl From<String> for Issuer {
     fn from(url: String) -> Self {
-        Self::new(url)
-    }
-}
-
-impl From<&String> for Issuer {
-    fn from(url: &String) -> Self {
         Self::new(url)
     }
 }
