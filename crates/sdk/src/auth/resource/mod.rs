@@ -51,7 +51,8 @@ impl HttpServer {
     /// Serves only requests with a token that this issuer made for this server: a URL, or a [`Protection`].
     ///
     /// A protection that is not put together correctly is reported by [`bind`](Self::bind); until then nobody is let
-    /// in.
+    /// in. In a router, mount the service at `/.well-known/oauth-protected-resource` and at that path followed by the
+    /// one of the MCP endpoint as well, and say where it is with [`Protection::resource`].
     #[must_use]
     pub fn protect(self, protection: impl Into<Protection>) -> Self {
         match protection.into().build() {

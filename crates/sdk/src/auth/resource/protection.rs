@@ -181,7 +181,7 @@ fn canonical_resource(url: &str) -> Result<String, String> {
 }
 
 fn tokens(issuers: Vec<Issuer>, leeway: Duration) -> Result<Tokens, String> {
-    let mut tokens = Tokens { issuers: HashMap::new(), opaque: None };
+    let mut tokens = Tokens { issuers: HashMap::new(), opaque: None, verified: Remembered::default() };
     for issuer in issuers {
         issuer.check()?;
         let url = issuer.url.clone();
@@ -328,7 +328,6 @@ impl Issuer {
                 issuer: self.url,
                 algorithms: self.algorithms,
                 leeway,
-                verified: Remembered::default(),
             }),
         }
     }

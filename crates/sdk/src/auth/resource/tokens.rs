@@ -29,6 +29,15 @@ pub(super) struct Tokens {
     pub(super) issuers: HashMap<String, Verified>,
     /// Who is asked about tokens that do not say whose they are.
     pub(super) opaque: Option<Arc<Introspection>>,
+    pub(super) verified: Remembered<Good>,
+}
+
+/// Whose token it was, for as long as the keys are those that verified it.
+#[derive(Clone)]
+pub(super) struct Good {
+    principal: Principal,
+    keys: Arc<Keys>,
+    number: u64,
 }
 
 /// How the tokens of one issuer are verified.
@@ -40,9 +49,19 @@ pub(super) enum Verified {
 impl TokenVerifier for Tokens {
     fn verify<'a>(&'a self, token: &'a str, audience: &'a [String]) -> Verifying<'a> {
         Box::pin(async move {
+            let fingerprint = Fingerprint::of(token);
+            let good = self.verified.get(&fingerprint).filter(|good| good.keys.are_still(good.number));
+            if let Some(good) = good {
+                return Ok(good.principal);
+            }
             match (issuer_of(token), &self.opaque) {
                 (Some(issuer), _) => match self.issuers.get(&issuer) {
-                    Some(Verified::BySignature(signatures)) => signatures.verify(token, audience).await,
+                    Some(Verified::BySignature(signatures)) => {
+                        let (good, until) = signatures.verify(token, audience).await?;
+                        let principal = good.principal.clone();
+                        self.verified.keep(fingerprint, good, until);
+                        Ok(principal)
+                    }
                     Some(Verified::ByAsking(introspection)) => introspection.verify(token, audience).await,
                     None => Err(invalid("it is from an issuer that is not trusted here")),
                 },
@@ -71,18 +90,11 @@ pub(super) struct Signatures {
     pub(super) algorithms: Vec<Algorithm>,
     pub(super) leeway: Duration,
     pub(super) keys: Arc<Keys>,
-    /// With the number of the keys that verified it.
-    pub(super) verified: Remembered<(Principal, u64)>,
 }
 
 impl Signatures {
-    async fn verify(&self, token: &str, audience: &[String]) -> Result<Principal, Unverified> {
-        let fingerprint = Fingerprint::of(token);
-        if let Some((principal, number)) = self.verified.get(&fingerprint)
-            && self.keys.are_still(number)
-        {
-            return Ok(principal);
-        }
+    /// Whose token it is, and until when that need not be found out again.
+    async fn verify(&self, token: &str, audience: &[String]) -> Result<(Good, Instant), Unverified> {
         let header = jwt::peek(token).map_err(invalid)?;
         let is_access_token = header.kind.is_none() || header.is("JWT") || header.is("at+jwt");
         if !is_access_token || !self.algorithms.contains(&header.algorithm) {
@@ -93,8 +105,7 @@ impl Signatures {
         let expires = self.check(&claims, audience).map_err(invalid)?;
         let principal = claims::principal(&self.issuer, claims)?;
         let until = Instant::now() + expires.min(REMEMBERED);
-        self.verified.keep(fingerprint, (principal.clone(), known.number), until);
-        Ok(principal)
+        Ok((Good { principal, keys: Arc::clone(&self.keys), number: known.number }, until))
     }
 
     /// Whether the claims are good here and now, and for how long they will be.

@@ -4,6 +4,7 @@
 //! message, all of a batch, and a message for a stream of HTTP+SSE alike. Callers whom nobody limits are not
 //! looked at.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use http::{HeaderMap, Response};
@@ -80,8 +81,11 @@ impl Serving {
         let params = request.params.unwrap_or("{}");
         match method {
             Method::ToolsCall => {
-                let called = serde_json::from_str::<CallToolParams<'_>>(params).ok()?;
-                Some(tables.tools.get(&called.name)?.gate.scopes().clone())
+                let name = match request.call {
+                    Some(plain) => Cow::Borrowed(plain.name),
+                    None => serde_json::from_str::<CallToolParams<'_>>(params).ok()?.name,
+                };
+                Some(tables.tools.get(&name)?.gate.scopes().clone())
             }
             Method::PromptsGet => {
                 let wanted = serde_json::from_str::<GetPromptParams>(params).ok()?;
