@@ -40,12 +40,14 @@
 //! # Features
 //!
 //! All are on by default and additive: `server`, `client`, `http` (both sides of it; or `http-server` and `http-client`
-//! alone), `macros`, `validation` (JSON Schemas are checked).
+//! alone), `auth` ([authorization](auth)), `macros`, `validation` (JSON Schemas are checked).
 //! Bounds on what a peer may cost are in [`Policy`].
 
 #[cfg(feature = "macros")]
 #[doc(hidden)]
 pub mod __private;
+#[cfg(feature = "auth")]
+pub mod auth;
 #[cfg(feature = "client")]
 pub mod client;
 mod error;
@@ -55,6 +57,7 @@ mod flat;
 mod memory;
 pub mod policy;
 mod schema;
+mod scopes;
 #[cfg(feature = "server")]
 pub mod server;
 pub mod testing;
@@ -65,6 +68,7 @@ pub use client::Client;
 pub use contexture_core::{engine, json_rpc, model, revision};
 pub use error::{Capability, Error, HttpRefusal, Result};
 pub use policy::Policy;
+pub use scopes::Scopes;
 #[cfg(feature = "server")]
 pub use server::{Args, Context, Json, Principal, Server, State, prompt, resource, tool};
 

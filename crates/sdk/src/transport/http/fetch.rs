@@ -1,4 +1,4 @@
-//! HTTP itself: connections, TLS, proxies, redirects. The only file that knows which library does it.
+//! HTTP itself: connections, TLS, proxies, redirects. Only this and `auth/outbound` know which library does it.
 //!
 //! Nothing is ever sent to another origin than the one that the application named, there is no cookie jar, no
 //! decompression, and no request is repeated that may have reached a server. (One that found its kept connection
@@ -101,10 +101,7 @@ pub(crate) struct Fetch {
 
 impl Fetch {
     pub(crate) fn new(address: &Address, options: &HttpOptions, policy: &Policy) -> Result<Self> {
-        if rustls::crypto::CryptoProvider::get_default().is_none() {
-            // Somebody else may be faster, which is as good.
-            let _ = rustls::crypto::ring::default_provider().install_default();
-        }
+        choose_cryptography();
         let mut builder = reqwest::Client::builder()
             .redirect(reqwest::redirect::Policy::none())
             .connect_timeout(policy.connect_time)
@@ -157,6 +154,14 @@ impl Fetch {
     }
 }
 
+/// TLS needs to know who does its arithmetic, once in a process.
+pub(crate) fn choose_cryptography() {
+    if rustls::crypto::CryptoProvider::get_default().is_none() {
+        // Somebody else may be faster, which is as good.
+        let _ = rustls::crypto::ring::default_provider().install_default();
+    }
+}
+
 #[cfg(unix)]
 fn over_socket(builder: reqwest::ClientBuilder, path: &std::path::Path) -> Result<reqwest::ClientBuilder> {
     Ok(builder.unix_socket(path.to_owned()).no_proxy())
@@ -193,7 +198,7 @@ fn lost(error: reqwest::Error) -> Failure {
 }
 
 /// What the innermost causes say, without the address, which may hold secrets.
-fn reason(error: &reqwest::Error) -> String {
+pub(crate) fn reason(error: &reqwest::Error) -> String {
     let mut text = String::new();
     let mut cause = error.source();
     while let Some(error) = cause {

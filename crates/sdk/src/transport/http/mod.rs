@@ -19,6 +19,8 @@ use contexture_core::http::header;
 use tokio::sync::mpsc;
 
 pub(crate) use fetch::{Address, Fetch};
+#[cfg(feature = "auth")]
+pub(crate) use fetch::{choose_cryptography, reason};
 pub(crate) use sse_pair::open as open_pair;
 pub(crate) use streamable::HttpTransport;
 

@@ -1,0 +1,19 @@
+//! Authorization: who may use a server over HTTP, and how a client comes by the right.
+//!
+//! HTTP itself knows traits only; everything of OAuth is in here. The parts that both sides share:
+//!
+//! - [`Scopes`]: what a token allows.
+//! - [`Secret`]: text that never shows itself.
+//! - [`metadata`]: the documents by which servers describe themselves.
+//! - [`jwt`]: signed tokens, verified and made; asymmetric algorithms only.
+//! - [`outbound`]: the only way out to addresses that somebody else has named.
+
+pub(crate) mod canonical;
+pub(crate) mod challenge;
+pub mod jwt;
+pub mod metadata;
+pub mod outbound;
+mod secret;
+
+pub use crate::scopes::Scopes;
+pub use secret::Secret;
