@@ -35,7 +35,8 @@ pub(crate) fn run(verb: &Verb) -> ExitCode {
         Verb::Prompt { name, arguments, target } => {
             on(target, |client| prompt::prompt(client, name, arguments, target))
         }
-        Verb::Demo { .. } => ExitCode::SUCCESS,
+        // Those that serve are not on a server.
+        Verb::Demo { .. } | Verb::AuthServer(_) => ExitCode::SUCCESS,
     }
 }
 
