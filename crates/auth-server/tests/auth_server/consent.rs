@@ -1,5 +1,7 @@
 //! Who agrees: the one who was asked, in the browser where they were asked, each time (CVE-2026-27124).
 
+use serde_json::json;
+
 use crate::support::{Asking, Browser, Stage, approving, send, server};
 
 #[tokio::test]
@@ -63,6 +65,20 @@ async fn signing_in_is_remembered_and_agreeing_is_not() {
     let page = browser.sign_in(&page, "grace").await;
     assert!(page.body.contains("grace") && !page.body.contains("ada"), "{page:?}");
     assert!(browser.decide(&page, "allow").await.parameter("code").is_some());
+}
+
+#[tokio::test]
+async fn a_second_client_that_registers_is_stopped_at_the_consent_page_although_the_first_was_approved() {
+    let stage = Stage::new(server()).await;
+    let mut browser = Browser::new(&stage);
+    let registration = json!({ "redirect_uris": ["http://127.0.0.1/callback"], "token_endpoint_auth_method": "none" });
+    let first = stage.register(&registration).await.text("client_id");
+    let page = browser.asked(&Asking::new().with("client_id", &first)).await;
+    assert!(browser.decide(&page, "allow").await.parameter("code").is_some());
+    let second = stage.register(&registration).await.text("client_id");
+    let page = browser.open(&Asking::new().with("client_id", &second)).await;
+    assert!(page.status == 200 && page.is_page(), "no code and no redirect: {page:?}");
+    assert!(page.body.contains("Allow access?") && page.body.contains(&second), "{page:?}");
 }
 
 #[tokio::test]
