@@ -1,4 +1,5 @@
-//! `cargo xtask conformance`: the official suite on our server and our client, in every revision that it knows.
+//! `cargo xtask conformance`: the official suite on our server, our client and our authorization server for development,
+//! in every revision that it knows.
 //!
 //! Strictly: a warning is a failure, so is a check that was left out, a scenario in which nothing was exercised,
 //! and a client that ends badly. There is no list of expected failures. What is not run is said: extensions other
@@ -7,6 +8,7 @@
 mod programs;
 mod suite;
 mod verdict;
+mod visit;
 
 use crate::test::Tally;
 use crate::workspace;
@@ -29,20 +31,24 @@ const JOBS: usize = 2;
 /// Scenarios that measure time, or that others would notice: they run by themselves.
 const ALONE: [&str; 3] = ["sse-retry", "server-sse-polling", "server-stateless"];
 
-const USAGE: &str = "usage: cargo xtask conformance [server|client] [--revision DATE] [--only TEXT]";
+const USAGE: &str = "usage: cargo xtask conformance [server|client|authorization] [--revision DATE] [--only TEXT]";
 
 /// Which of our programs is tested.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Side {
     Server,
     Client,
+    Authorization,
 }
+
+const SIDES: [Side; 3] = [Side::Server, Side::Client, Side::Authorization];
 
 impl Side {
     fn name(self) -> &'static str {
         match self {
             Self::Server => "server",
             Self::Client => "client",
+            Self::Authorization => "authorization",
         }
     }
 }
@@ -83,7 +89,7 @@ pub fn run_counted(args: &[String], tally: &mut Tally) -> Result<(), String> {
     if turns.is_empty() {
         return Err("no scenario fits what was asked for".to_owned());
     }
-    let programs = Programs::start(&root, turns.iter().any(|turn| turn.side == Side::Server))?;
+    let programs = Programs::start(&root, |side| turns.iter().any(|turn| turn.side == side))?;
     let start = Instant::now();
     let rows = run_all(&suite, &programs, turns);
     report(&rows, start.elapsed());
@@ -107,6 +113,7 @@ impl Wish {
             match arg.as_str() {
                 "server" => wish.side = Some(Side::Server),
                 "client" => wish.side = Some(Side::Client),
+                "authorization" => wish.side = Some(Side::Authorization),
                 "--revision" => wish.revision = Some(value()?),
                 "--only" => wish.only = Some(value()?),
                 _ => return Err(USAGE.to_owned()),
@@ -133,7 +140,7 @@ impl Wish {
 fn plan(suite: &Suite, wish: &Wish) -> Result<Vec<Turn>, String> {
     let mut turns = Vec::new();
     let mut left_out = 0;
-    for side in [Side::Server, Side::Client] {
+    for side in SIDES {
         for revision in REVISIONS {
             let scenarios = suite.scenarios(side, revision)?;
             turns.extend(scenarios.into_iter().map(|scenario| Turn { side, revision, scenario }));
@@ -194,11 +201,12 @@ fn run_one(suite: &Suite, programs: &Programs, turn: Turn) -> Row {
 
 /// Scenarios passed, of how many, and checks: by revision and side.
 fn report(rows: &[Row], time: Duration) {
-    println!("\n{:<12}{:>22}{:>22}", "", "server", "client");
+    let heads = SIDES.map(|side| format!("{:>22}", side.name()));
+    println!("\n{:<12}{}", "", heads.concat());
     for revision in REVISIONS {
         let cell =
             |side| totals(rows.iter().filter(|row| row.turn.revision == *revision && row.turn.side == side));
-        println!("{revision:<12}{:>22}{:>22}", cell(Side::Server), cell(Side::Client));
+        println!("{revision:<12}{}", SIDES.map(|side| format!("{:>22}", cell(side))).concat());
     }
     let tolerated: usize = rows.iter().map(|row| row.verdict.tolerated).sum();
     let all = totals(rows.iter());

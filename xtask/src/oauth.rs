@@ -175,7 +175,7 @@ impl Run {
             };
             let seen = [
                 seen::consent(self.issuer, &files.browser, &stage),
-                seen::issuer(self.issuer, self.who, &files.issuer, &stage),
+                seen::issuer(self.issuer, &files.issuer, &stage),
             ];
             let lines: Vec<String> =
                 SEEN.iter().zip(seen).map(|(check, cell)| table::line(check, &cell)).collect();

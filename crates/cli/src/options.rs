@@ -34,6 +34,9 @@ pub(crate) enum Verb {
         /// Entries on one page of a list.
         #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
         page_size: Option<u32>,
+        /// Asks for tokens: of this issuer, or of an authorization server for development that is started beside it.
+        #[arg(long, value_name = "ISSUER", num_args(0..=1), require_equals = true, requires = "listen")]
+        protect: Option<Option<String>>,
     },
     /// Logs in to a server that wants to know who asks. Afterwards every verb may use it.
     Login {
@@ -58,6 +61,10 @@ pub(crate) enum Verb {
     Logout(Door),
     /// What is known about a login: who issued it, for what, and for how long. Never a token.
     Auth(Door),
+    /// Serves an OAuth authorization server for development, on this machine only.
+    ///
+    /// Whoever signs in must know the password in CONTEXTURE_AUTH_PASSWORD, if there is one. Nothing outlives it.
+    AuthServer(Issuing),
     /// The tools of a server.
     #[command(subcommand)]
     Tools(Listing),
@@ -100,6 +107,32 @@ pub(crate) enum Verb {
         #[command(flatten)]
         target: Target,
     },
+}
+
+/// How the authorization server for development is served.
+#[derive(Debug, Args)]
+pub(crate) struct Issuing {
+    /// Where to listen, on loopback; port 0 takes any that is free.
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:0")]
+    pub(crate) listen: String,
+    /// Who can sign in; can be repeated. Anyone, if nobody is named.
+    #[arg(long = "user", value_name = "NAME")]
+    pub(crate) users: Vec<String>,
+    /// A public client that need not register, and where it is sent back to; can be repeated.
+    #[arg(long = "client", value_name = "ID=REDIRECT_URI", value_parser = client)]
+    pub(crate) clients: Vec<(String, String)>,
+    /// A scope that there is; can be repeated. Any, if none is named.
+    #[arg(long = "scope", value_name = "SCOPE")]
+    pub(crate) scopes: Vec<String>,
+    /// A resource that tokens are issued for; can be repeated. Any, if none is named.
+    #[arg(long = "resource", value_name = "URI")]
+    pub(crate) resources: Vec<String>,
+    /// How long access tokens are good for; five minutes, if nothing is said.
+    #[arg(long, value_name = "N")]
+    pub(crate) token_seconds: Option<u64>,
+    /// For tests: agrees to every request in this name, and shows no page.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) approve_all: Option<String>,
 }
 
 #[derive(Debug, Subcommand)]
@@ -248,6 +281,11 @@ fn url(text: &str) -> Result<String, String> {
 fn header(line: &str) -> Result<(String, String), String> {
     let (name, value) = line.split_once(':').ok_or("a name, a colon and a value")?;
     Ok((name.trim().to_owned(), value.trim().to_owned()))
+}
+
+fn client(text: &str) -> Result<(String, String), String> {
+    let (id, redirect) = text.split_once('=').ok_or("an id, an equals sign and a redirect URI")?;
+    Ok((id.to_owned(), redirect.to_owned()))
 }
 
 fn level(name: &str) -> Result<LoggingLevel, String> {

@@ -2,6 +2,8 @@
 
 #[path = "cli/arguments.rs"]
 mod arguments;
+#[path = "cli/auth_server.rs"]
+mod auth_server;
 #[path = "cli/ends.rs"]
 mod ends;
 #[path = "cli/guarded.rs"]

@@ -2,7 +2,7 @@
 //!
 //! Where node or npm is missing this fails and says what to install; it never passes by not running.
 
-use super::{Side, Turn};
+use super::{Side, Turn, visit};
 use crate::{node, process};
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -95,24 +95,39 @@ impl Suite {
         fs::create_dir_all(&directory).map_err(|error| format!("{}: {error}", directory.display()))?;
         let create =
             |name: &str| File::create(directory.join(name)).map_err(|error| format!("{name}: {error}"));
-        let what = if turn.side == Side::Server { "--url" } else { "--command" };
+        let what = if turn.side == Side::Client { "--command" } else { "--url" };
         let mut command = self.command();
-        command.args([turn.side.name(), what, target, "--scenario", &turn.scenario]);
-        // Extensions belong to no revision, and run in any.
-        command.args(["--spec-version", turn.revision, "--force", "-o"]).arg(&directory);
+        command.args([turn.side.name(), what, target]);
+        match turn.side {
+            // Its scenarios build on each other: they cannot be run one by one.
+            Side::Authorization => command.args(["--client-id", "conformance", "--port", &visit::free_port()?]),
+            // Extensions belong to no revision, and run in any.
+            _ => command.args(["--scenario", &turn.scenario, "--force"]),
+        };
+        command.args(["--spec-version", turn.revision, "-o"]).arg(&directory);
         command.stdin(Stdio::null()).stdout(create("stdout.txt")?).stderr(create("stderr.txt")?);
-        let hung = !ends(&mut command)?;
+        let mut visitor = visit::Visitor::new(directory.join("stdout.txt"));
+        let hung = !ends(&mut command, || {
+            if turn.side == Side::Authorization {
+                visitor.look();
+            }
+        })?;
         let read = |path: PathBuf| fs::read(path).map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
-        let checks = find_checks(&directory).and_then(|path| read(path).ok());
+        let place = match turn.side {
+            Side::Authorization => one_of_several(&directory, &turn.scenario),
+            _ => Some(directory.clone()),
+        };
+        let checks = place.and_then(|place| find_checks(&place)).and_then(|path| read(path).ok());
         Ok(Said { checks, stderr: read(directory.join("stderr.txt")).unwrap_or_default(), hung })
     }
 }
 
 /// Runs to the end; `false` if it had to be killed.
-fn ends(command: &mut Command) -> Result<bool, String> {
+fn ends(command: &mut Command, mut meanwhile: impl FnMut()) -> Result<bool, String> {
     let mut child = command.spawn().map_err(|error| format!("node could not be started: {error}"))?;
     let start = Instant::now();
     loop {
+        meanwhile();
         match child.try_wait() {
             Ok(Some(_)) => return Ok(true),
             Ok(None) if start.elapsed() < PATIENCE => std::thread::sleep(Duration::from_millis(20)),
@@ -128,6 +143,13 @@ fn ends(command: &mut Command) -> Result<bool, String> {
 /// The name in a line of the listing: `  - tools-list [tags]`.
 fn scenario_of(line: &str) -> Option<&str> {
     line.strip_prefix("  - ")?.split(' ').next()
+}
+
+/// The directory of one scenario, where several were run at once.
+fn one_of_several(directory: &Path, scenario: &str) -> Option<PathBuf> {
+    let start = format!("authorization-server-{scenario}-");
+    let mut entries = fs::read_dir(directory).ok()?.flatten();
+    entries.find(|entry| entry.file_name().to_string_lossy().starts_with(&start)).map(|entry| entry.path())
 }
 
 /// Somewhere below the directory: the suite puts it into one with the time in its name.

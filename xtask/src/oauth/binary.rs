@@ -1,7 +1,7 @@
 //! `contexture` by its verbs: what a person would type, one command after the other, each a process of its own that
 //! finds what the one before has kept.
 
-use super::stage::{Files, SCOPED, SECONDS, Stage};
+use super::stage::{Files, SCOPE, SCOPED, SECONDS, Stage};
 use super::{PATIENCE, Parts, seen};
 use crate::interop::table::{self, Cell};
 use crate::process;
@@ -65,12 +65,18 @@ fn refresh(typed: &Typed) -> Result<Cell, String> {
     }
 }
 
-/// A verb that has nobody to ask says that a login is needed, for more than was granted.
+/// A verb that has nobody to ask says that a login is needed, for more than was granted; after it, the call works.
 fn step_up(typed: &Typed) -> Result<Cell, String> {
-    let refused = typed.run(&["call", SCOPED, "--", &typed.url])?;
-    match refused.code == Some(LOGIN_NEEDED) && refused.stderr.contains("contexture login") {
-        true => Ok(Cell::Ok),
-        false => Err(format!("{refused:?}")),
+    let call = ["call", SCOPED, "--", &typed.url];
+    let refused = typed.run(&call)?;
+    if refused.code != Some(LOGIN_NEEDED) || !refused.stderr.contains("contexture login") {
+        return Err(format!("before the second login: {refused:?}"));
+    }
+    typed.run(&["login", "--scope", SCOPE, &typed.url])?.succeeded()?;
+    typed.run(&call)?.succeeded()?;
+    match seen::opened(&typed.files.browser) {
+        2 => Ok(Cell::Ok),
+        visits => Err(format!("{visits} visits to the browser")),
     }
 }
 

@@ -1,6 +1,5 @@
 //! What neither of the programs under test says: the pages that the person saw, and what the issuer was asked.
 
-use super::Who;
 use super::stage::{Issuer, SCOPE, Stage};
 use crate::interop::table::Cell;
 use serde_json::Value;
@@ -61,7 +60,7 @@ pub fn opened(log: &Path) -> usize {
 
 /// oidc-provider was asked with PKCE and for this resource, every time; it registered a native client once, gave out
 /// codes for a login and a step-up, refreshed at least once, and refused nothing.
-pub fn issuer(issuer: Issuer, who: Who, log: &Path, stage: &Stage) -> Cell {
+pub fn issuer(issuer: Issuer, log: &Path, stage: &Stage) -> Cell {
     if issuer == Issuer::Ours {
         return Cell::Absent("our issuer keeps no record".to_owned());
     }
@@ -86,8 +85,7 @@ pub fn issuer(issuer: Issuer, who: Who, log: &Path, stage: &Stage) -> Cell {
         return Cell::Fail(format!("not one registration of a native client: {registrations:?}"));
     }
     let count = |grant_type: &str| grants.iter().filter(|grant| grant["grant_type"] == grant_type).count();
-    let logins = if who == Who::Binary { 1..=2 } else { 2..=2 };
-    if !logins.contains(&count("authorization_code")) || count("refresh_token") == 0 {
+    if count("authorization_code") != 2 || count("refresh_token") == 0 {
         return Cell::Fail(format!("not the grants of a login, a refresh and a step-up: {grants:?}"));
     }
     Cell::Ok

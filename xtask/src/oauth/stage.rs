@@ -8,8 +8,8 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 /// The tool of the demo that needs more than a login, and the scope that it needs.
-pub const SCOPED: &str = "forget";
-pub const SCOPE: &str = "demo:write";
+pub const SCOPED: &str = "sign_guestbook";
+pub const SCOPE: &str = "demo:sign";
 /// How long an access token lives. Long enough for a call after a login on a slow machine, and not much longer.
 pub const SECONDS: u64 = 8;
 
@@ -39,7 +39,7 @@ impl Stage {
                 word(&parts.node),
                 "interop/oauth/issuer.mjs".to_owned(),
                 "--scopes".to_owned(),
-                format!("demo:read {SCOPE}"),
+                format!("demo:use {SCOPE}"),
                 "--seconds".to_owned(),
                 seconds,
             ],

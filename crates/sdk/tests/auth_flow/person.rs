@@ -42,7 +42,7 @@ impl Visit for Walk {
         REDIRECT
     }
 
-    fn go<'a>(self: Box<Self>, url: &'a str) -> Visiting<'a, CallbackParams> {
+    fn go<'a>(self: Box<Self>, url: &'a str, _state: &'a str) -> Visiting<'a, CallbackParams> {
         self.visits.fetch_add(1, Ordering::SeqCst);
         Box::pin(async move {
             let back = Browser::default().walk(url).await.map_err(Error::Misuse)?;

@@ -24,9 +24,7 @@ struct Echo {
 fn server() -> Server {
     Server::new("notes", "1.0.0")
         .tool(tool("echo").handler(|Args(echo): Args<Echo>| async move { echo.message }))
-        .tool(tool("who").handler(|ctx: Context| async move {
-            ctx.principal().map_or_else(|| "nobody".to_owned(), |principal| principal.subject().to_owned())
-        }))
+        .tool(tool("who").handler(|ctx: Context| async move { ctx.principal().subject().to_owned() }))
         .tool(tool("write").scope(WRITE).handler(|| async { "written" }))
 }
 
