@@ -72,7 +72,6 @@ impl SigningKey {
     pub fn sign(&self, header: &[(&str, &str)], claims: &Value) -> Result<String> {
         let members: Map<_, _> = header.iter().map(|(name, value)| ((*name).to_owned(), json!(value))).collect();
         let mut header = Value::Object(members);
-        header["alg"] = json!(self.algorithm.name());
         header["kid"] = json!(self.id);
         self.sign_with(&header, claims)
     }
