@@ -206,8 +206,8 @@ fn point(published: &Published, length: usize) -> Option<Vec<u8>> {
 mod tests {
     use serde_json::json;
 
-    use super::super::fixture;
     use super::*;
+    use crate::auth::jwt::tests as fixture;
 
     fn set(keys: &[Value]) -> KeySet {
         KeySet::parse(json!({ "keys": keys }).to_string().as_bytes()).expect("a set")

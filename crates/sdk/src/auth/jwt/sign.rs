@@ -199,8 +199,8 @@ fn unwrap_pem(pem: &str) -> Result<Vec<u8>> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::fixture;
     use super::*;
+    use crate::auth::jwt::tests as fixture;
 
     #[test]
     fn a_key_is_named_by_its_thumbprint() {

@@ -156,8 +156,9 @@ mod tests {
     use ring::hmac;
     use serde_json::json;
 
-    use super::super::{SigningKey, fixture};
+    use super::super::SigningKey;
     use super::*;
+    use crate::auth::jwt::tests as fixture;
 
     fn set(keys: &[&SigningKey]) -> KeySet {
         let keys: Vec<_> = keys.iter().map(|key| key.public_jwk()).collect();
