@@ -17,7 +17,7 @@ use crate::{Error, Result};
 const BYTES: usize = 1024 * 1024;
 
 /// What an address has answered.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 #[non_exhaustive]
 pub struct Answer {
     /// The status.
@@ -66,6 +66,13 @@ impl Answer {
             // Its own words may repeat a secret of the document.
             Unfetched::Malformed(format!("not the JSON that it should be (line {})", error.line()))
         })
+    }
+}
+
+/// Bodies of token endpoints are secrets, and so are some headers.
+impl fmt::Debug for Answer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Answer({}, {} bytes)", self.status, self.body.len())
     }
 }
 
