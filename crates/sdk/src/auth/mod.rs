@@ -19,7 +19,10 @@ pub mod outbound;
 mod secret;
 
 pub use crate::scopes::Scopes;
+#[cfg(feature = "keyring")]
+pub use client::KeyringStore;
 pub use client::{
-    Account, Authorization, Enterprise, FileStore, MemoryStore, StoreKey, Stored, TokenStore, Tokens, Visit, Visitor,
+    Account, Authorization, Browser, Callback, CallbackParams, Enterprise, FileStore, MemoryStore, StoreKey, Stored,
+    TokenStore, Tokens, Visit, Visiting, Visitor,
 };
 pub use secret::Secret;

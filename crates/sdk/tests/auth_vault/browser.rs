@@ -1,7 +1,7 @@
 //! Which addresses are opened, and how: row F04 of the threats.
 
-use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use contexture::Error;
@@ -12,15 +12,14 @@ use crate::Folder;
 /// Only a test that fails waits for so long.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// A browser that writes down its arguments, one a line, and then how many there were.
+/// A browser that writes down its arguments, one a line, and then how many there were. Another process writes it:
+/// a file that is open for writing anywhere, if only in a child of another test, cannot be run.
 fn recorder(folder: &Folder) -> (PathBuf, PathBuf) {
-    let (program, record) = (folder.path().join("browser"), folder.path().join("record"));
-    let script = format!(
-        "#!/bin/sh\nprintf '%s\\n' \"$@\" \"$#\" > '{0}.draft' && mv '{0}.draft' '{0}'\n",
-        record.display()
-    );
-    std::fs::write(&program, script).expect("it is ours");
-    std::fs::set_permissions(&program, PermissionsExt::from_mode(0o700)).expect("it is ours");
+    let (program, record) = (folder.path().join("browser"), folder.path().join("browser.record"));
+    let script = "printf '%s\\n' \"$@\" \"$#\" > \"$0.draft\" && mv \"$0.draft\" \"$0.record\"";
+    let mut writer = Command::new("sh");
+    writer.args(["-c", "printf '#!/bin/sh\\n%s\\n' \"$1\" > \"$0\" && chmod 700 \"$0\""]).arg(&program).arg(script);
+    assert!(writer.status().expect("there is a shell").success());
     (program, record)
 }
 

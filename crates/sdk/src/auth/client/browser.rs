@@ -79,7 +79,7 @@ fn is_one_program(text: &OsStr) -> bool {
 
 /// An address that may be shown to a person: https, or http on this machine, without a name or password, and
 /// spelled without anything that some program might read differently.
-pub(crate) fn visitable(text: &str) -> Result<Url> {
+fn visitable(text: &str) -> Result<Url> {
     let refused = |why: &str| Error::PeerMisbehaved(format!("an address that is not opened: {why}"));
     if text.chars().any(|char| char.is_control() || char.is_whitespace() || "\"'\\`<>^{|}".contains(char)) {
         return Err(refused("it has characters that addresses do not have"));

@@ -27,6 +27,8 @@ pub use browser::Browser;
 pub use callback::{Callback, CallbackParams};
 pub use enterprise::Enterprise;
 pub use policy::Authorization;
+#[cfg(feature = "keyring")]
+pub use store::KeyringStore;
 pub use store::{FileStore, MemoryStore, StoreKey, Stored, TokenStore, Tokens};
 pub use visitor::{Visit, Visiting, Visitor};
 

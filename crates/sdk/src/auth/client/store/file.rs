@@ -105,14 +105,14 @@ pub(super) async fn aside<T: Send + 'static>(work: impl FnOnce() -> Result<T> + 
 
 impl TokenStore for FileStore {
     fn load<'a>(&'a self, key: &'a StoreKey) -> Storing<'a, Option<Stored>> {
-        Box::pin(async {
+        Box::pin(async move {
             let Some(folder) = Folder::existing(&self.inner.path)? else { return Ok(None) };
             Ok(self.inner.read(&folder, &name(key)).await?.map(|entry| entry.stored))
         })
     }
 
     fn save<'a>(&'a self, key: &'a StoreKey, stored: &'a Stored) -> Storing<'a, ()> {
-        Box::pin(async {
+        Box::pin(async move {
             let folder = Folder::open(&self.inner.path)?;
             let bytes = self.inner.seal(&folder).await?.close(key, stored)?;
             let file = format!("{}{ENDING}", name(key));
@@ -122,7 +122,7 @@ impl TokenStore for FileStore {
     }
 
     fn remove<'a>(&'a self, key: &'a StoreKey) -> Storing<'a, ()> {
-        Box::pin(async {
+        Box::pin(async move {
             let Some(folder) = Folder::existing(&self.inner.path)? else { return Ok(()) };
             let writing = folder.writing().await?;
             folder.remove(&format!("{}{ENDING}", name(key)), &writing)
@@ -130,7 +130,7 @@ impl TokenStore for FileStore {
     }
 
     fn list(&self) -> Storing<'_, Vec<StoreKey>> {
-        Box::pin(async {
+        Box::pin(async move {
             let Some(folder) = Folder::existing(&self.inner.path)? else { return Ok(Vec::new()) };
             let mut keys = Vec::new();
             for name in folder.names(ENDING)? {
@@ -146,7 +146,7 @@ impl TokenStore for FileStore {
     }
 
     fn lock<'a>(&'a self, key: &'a StoreKey) -> Storing<'a, Locked> {
-        Box::pin(async {
+        Box::pin(async move {
             let folder = Folder::open(&self.inner.path)?;
             Ok(Locked::by(folder.lock(&format!("{}.lock", name(key))).await?))
         })

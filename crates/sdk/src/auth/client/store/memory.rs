@@ -39,18 +39,18 @@ impl fmt::Debug for MemoryStore {
 
 impl TokenStore for MemoryStore {
     fn load<'a>(&'a self, key: &'a StoreKey) -> Storing<'a, Option<Stored>> {
-        Box::pin(async { Ok(self.entries().get(key).and_then(|entry| entry.stored.clone())) })
+        Box::pin(async move { Ok(self.entries().get(key).and_then(|entry| entry.stored.clone())) })
     }
 
     fn save<'a>(&'a self, key: &'a StoreKey, stored: &'a Stored) -> Storing<'a, ()> {
-        Box::pin(async {
+        Box::pin(async move {
             self.entries().entry(key.clone()).or_default().stored = Some(stored.clone());
             Ok(())
         })
     }
 
     fn remove<'a>(&'a self, key: &'a StoreKey) -> Storing<'a, ()> {
-        Box::pin(async {
+        Box::pin(async move {
             if let Some(entry) = self.entries().get_mut(key) {
                 entry.stored = None;
             }
@@ -59,7 +59,7 @@ impl TokenStore for MemoryStore {
     }
 
     fn list(&self) -> Storing<'_, Vec<StoreKey>> {
-        Box::pin(async {
+        Box::pin(async move {
             let entries = self.entries();
             let kept = entries.iter().filter(|(_, entry)| entry.stored.is_some());
             Ok(kept.map(|(key, _)| key.clone()).collect())
@@ -67,7 +67,7 @@ impl TokenStore for MemoryStore {
     }
 
     fn lock<'a>(&'a self, key: &'a StoreKey) -> Storing<'a, Locked> {
-        Box::pin(async {
+        Box::pin(async move {
             let turn = Arc::clone(&self.entries().entry(key.clone()).or_default().turn);
             Ok(Locked::by(turn.lock_owned().await))
         })

@@ -147,9 +147,10 @@ impl fmt::Debug for Locked {
 /// `keyring`), else under a key that only their owner can read.
 pub fn default_store() -> Result<Arc<dyn TokenStore>> {
     #[cfg(feature = "keyring")]
-    return Ok(Arc::new(keyring::Either::default()));
+    let store = keyring::Either::default();
     #[cfg(not(feature = "keyring"))]
-    return Ok(Arc::new(FileStore::open()?));
+    let store = FileStore::open()?;
+    Ok(Arc::new(store))
 }
 
 /// Tokens cannot be kept or read; the text names the file, and says what to do.
