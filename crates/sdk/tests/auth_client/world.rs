@@ -62,7 +62,7 @@ pub(crate) struct Script {
     pub(crate) register_status: Option<u16>,
     /// Whether refresh tokens are given out.
     pub(crate) refreshes: bool,
-    /// Where redirects of the token endpoint lead.
+    /// Where redirects lead.
     pub(crate) location: Option<String>,
 }
 
@@ -224,7 +224,11 @@ impl World {
     fn refuse(&self, seen: &Seen) -> Option<Response> {
         let inner = self.inner();
         if let Some((status, challenge)) = &inner.script.always {
-            return Some(challenged(*status, challenge));
+            let mut refusal = challenged(*status, challenge);
+            if let Some(location) = &inner.script.location {
+                refusal.headers_mut().insert("location", location.parse().expect("a header"));
+            }
+            return Some(refusal);
         }
         let shown = seen.headers.get("authorization").and_then(|shown| shown.strip_prefix("Bearer "));
         let Some(scopes) = shown.and_then(|token| inner.tokens.get(token)) else {

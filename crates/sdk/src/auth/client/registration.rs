@@ -115,17 +115,17 @@ impl Introduction<'_> {
     fn description(&self, redirect: &str, method: Method) -> ClientMetadata {
         let some = |texts: &[&str]| Some(texts.iter().map(|text| (*text).to_owned()).collect());
         let native = Url::parse(redirect).is_ok_and(|url| is_loopback(&url));
-        let mut client = ClientMetadata::default();
-        client.client_name = Some(self.policy.client.name.clone().unwrap_or_else(|| NAME.to_owned()));
-        client.redirect_uris = vec![redirect.to_owned()];
-        client.grant_types = some(&["authorization_code", "refresh_token"]);
-        client.response_types = some(&["code"]);
-        client.token_endpoint_auth_method = Some(method.name().to_owned());
-        client.application_type = Some(if native { "native" } else { "web" }.to_owned());
-        if let (Method::Signed, Some(key)) = (method, &self.policy.client.key) {
-            client.jwks = Some(serde_json::json!({ "keys": [key.public_jwk()] }));
+        let key = self.policy.client.key.as_ref().filter(|_| method == Method::Signed);
+        ClientMetadata {
+            client_name: Some(self.policy.client.name.clone().unwrap_or_else(|| NAME.to_owned())),
+            redirect_uris: vec![redirect.to_owned()],
+            grant_types: some(&["authorization_code", "refresh_token"]),
+            response_types: some(&["code"]),
+            token_endpoint_auth_method: Some(method.name().to_owned()),
+            application_type: Some(if native { "native" } else { "web" }.to_owned()),
+            jwks: key.map(|key| serde_json::json!({ "keys": [key.public_jwk()] })),
+            ..ClientMetadata::default()
         }
-        client
     }
 
     /// Authorization servers may change what was asked for; not everything can be lived with.

@@ -84,7 +84,7 @@ impl Inner {
         let introduction =
             Introduction { outbound: &self.outbound, policy: &self.policy, found, bound: bound.as_deref() };
         let identity = introduction.identity(&redirect, earlier.as_ref()).await?;
-        if earlier.as_ref() != Some(&identity.registration) {
+        if earlier.is_none() {
             // The next login need not register again, whatever comes of this one.
             self.keep(&key, &self.kept(&identity), None).await;
         }
