@@ -165,8 +165,9 @@ impl Introduction<'_> {
 /// Whether an earlier registration can be used for a login that comes back to this address.
 fn is_good(registration: &Registration, redirect: &str) -> bool {
     let expires = registration.client_secret_expires_at.unwrap_or(0);
+    // Of what was registered by hand nobody has told us.
     let redirects = registration.redirect_uris.as_ref();
-    (expires == 0 || expires > now()) && redirects.is_some_and(|uris| uris.iter().any(|uri| uri == redirect))
+    (expires == 0 || expires > now()) && redirects.is_none_or(|uris| uris.iter().any(|uri| uri == redirect))
 }
 
 /// A code must not travel to where others can read it.

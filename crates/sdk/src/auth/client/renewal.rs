@@ -86,7 +86,7 @@ impl Inner {
         let identity = introduction.identity(&redirect, earlier.as_ref()).await?;
         if earlier.is_none() {
             // The next login need not register again, whatever comes of this one.
-            self.keep(&key, &self.kept(&identity), None).await;
+            self.keep(&key, &identity.registration, None).await;
         }
         let login = Login::begin(found, &identity.registration.client_id, &redirect, scopes)?;
         let back = {
@@ -116,15 +116,7 @@ impl Inner {
                 return Err(trouble.at(AuthorizationStep::Token));
             }
         };
-        self.take(key, self.kept(identity), tokens, Origin::Granted, found, dpop).await
-    }
-
-    /// What is stored of an identity: what the application gives each time is not.
-    fn kept(&self, identity: &Identity) -> Registration {
-        match &self.policy.client.id {
-            Some(id) => Registration::known(id),
-            None => identity.registration.clone(),
-        }
+        self.take(key, identity.registration.clone(), tokens, Origin::Granted, found, dpop).await
     }
 
     /// Stores tokens, then uses them.

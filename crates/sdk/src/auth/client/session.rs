@@ -6,7 +6,6 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use http::{HeaderMap, Method};
-use reqwest::Url;
 
 use super::discovery::{Found, Search};
 use super::failed;
@@ -32,6 +31,8 @@ pub(super) struct Inner {
     pub(super) policy: Authorization,
     /// The server's canonical URI.
     pub(super) server: String,
+    /// Why nobody may log in to it, if so. It may still be used by everybody.
+    unfit: Option<String>,
     pub(super) outbound: Outbound,
     pub(super) reach: Reach,
     pub(super) store: Arc<dyn TokenStore>,
@@ -56,25 +57,25 @@ struct Now {
 
 impl Session {
     /// Nothing is sent or read yet.
-    pub(crate) fn new(policy: Authorization, server_url: &str) -> Result<Self> {
-        let wrong = |what: String| Error::Misuse(format!("nobody can log in to this address: {what}"));
-        let server = canonical(server_url).map_err(|error| wrong(error.to_string()))?;
-        let url = Url::parse(&server).map_err(|error| wrong(error.to_string()))?;
-        let reach = Reach::of(&server);
-        if url.scheme() != "https" && reach != Reach::Loopback {
-            return Err(wrong("tokens are not sent without encryption; use https".into()));
-        }
+    pub(crate) fn new(policy: Authorization, server_url: &str) -> Self {
+        let reach = Reach::of(server_url);
+        let (server, unfit) = match canonical(server_url) {
+            Ok(server) if server.starts_with("https:") || reach == Reach::Loopback => (server, None),
+            Ok(server) => (server, Some("tokens are not sent without encryption, use https".to_owned())),
+            Err(error) => (server_url.to_owned(), Some(error.to_string())),
+        };
         let store = policy.tokens();
-        Ok(Self(Arc::new(Inner {
+        Self(Arc::new(Inner {
             policy,
             server,
+            unfit,
             outbound: Outbound::new(reach),
             reach,
             store,
             person: PersonTime::new(),
             now: Mutex::default(),
             turn: tokio::sync::Mutex::default(),
-        })))
+        }))
     }
 }
 
@@ -131,6 +132,10 @@ impl Inner {
 
     /// Who issues tokens now.
     pub(super) async fn search(&self, challenge: Option<&Challenge>) -> Result<Arc<Found>> {
+        if let Some(why) = &self.unfit {
+            let what = format!("nobody can log in to this address: {why}");
+            return Err(failed(AuthorizationStep::Discovery, what));
+        }
         let bound = self.bound();
         let search = Search {
             outbound: &self.outbound,
@@ -195,7 +200,7 @@ impl Inner {
             return;
         }
         let _turn = self.turn.lock().await;
-        if self.now().looked {
+        if self.now().looked || self.unfit.is_some() {
             return;
         }
         let stored = self.stored().await.unwrap_or_else(|error| {
