@@ -1,6 +1,6 @@
 //! Which token is shown to whom: rows F10, F14, F22.
 
-use contexture::AuthorizationStep::{LoginNeeded, Refused, Registration};
+use contexture::AuthorizationStep::{Discovery, LoginNeeded, Refused, Registration};
 use contexture::auth::{Authorization, MemoryStore, TokenStore};
 use contexture::{Error, client::Client};
 use serde_json::json;
@@ -134,7 +134,10 @@ async fn logging_in_and_out_by_hand() {
     assert_eq!(policy.status(&world.url()).await.expect("known"), Some(account));
     world.use_with(policy.clone()).await.expect("logged in already");
     assert_eq!(world.at("/authorize").len(), 1);
+    let endpoint = format!("{}/revoke", world.issuer);
+    world.metadata(|document| drop(document.insert("revocation_endpoint".into(), json!(endpoint))));
     assert!(policy.logout(&world.url()).await.expect("logged out"));
+    assert!(world.at("/revoke")[0].form["token"].starts_with("refresh-"), "the authorization server knows");
     assert!(!policy.logout(&world.url()).await.expect("nothing left"));
     assert_eq!(policy.status(&world.url()).await.expect("known"), None);
 }
@@ -142,8 +145,8 @@ async fn logging_in_and_out_by_hand() {
 /// Tokens are not sent where others can read along.
 #[tokio::test]
 async fn a_server_without_encryption_gets_no_token() {
-    let refused = Client::builder().authorization(policy(&Person::default())).connect("http://example.com/mcp").await;
-    assert!(matches!(refused, Err(Error::Misuse(_))), "{refused:?}");
+    let refused = policy(&Person::default()).login("http://192.0.2.1/mcp").await;
+    assert_eq!(step(refused.err()), Discovery);
 }
 
 /// Accounts are kept apart.

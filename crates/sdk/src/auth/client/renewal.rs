@@ -194,6 +194,23 @@ impl Inner {
         self.refresh_with(held, found, registration, tokens).await
     }
 
+    /// Tells the authorization server that nobody needs this login any more. It may be gone: that changes nothing here.
+    pub(super) async fn give_back(&self, held: &Held) {
+        let Some(refresh) = &held.tokens.refresh else { return };
+        let told = async {
+            let found = self.search(None).await?;
+            if self.key(&found) != held.key {
+                return Ok(());
+            }
+            let identity = Identity { registration: held.registration.clone(), key: self.policy.client.key.clone() };
+            let asking = Asking { outbound: &self.outbound, found: &found, identity: &identity, dpop: None };
+            asking.revoke(refresh).await.map_err(|trouble| trouble.at(AuthorizationStep::Token))
+        };
+        if let Err(error) = told.await {
+            tracing::info!(%error, "the authorization server was not told of the logout");
+        }
+    }
+
     fn gone(&self) -> Option<Arc<Held>> {
         self.forget();
         None

@@ -130,12 +130,20 @@ impl Inner {
         StoreKey::new(&found.issuer, &found.resource, &self.policy.account)
     }
 
+    /// Whether tokens may be shown to the server at all.
+    pub(super) fn fit(&self) -> Result<()> {
+        match &self.unfit {
+            Some(why) => {
+                let what = format!("nobody can log in to this address: {why}");
+                Err(failed(AuthorizationStep::Discovery, what))
+            }
+            None => Ok(()),
+        }
+    }
+
     /// Who issues tokens now.
     pub(super) async fn search(&self, challenge: Option<&Challenge>) -> Result<Arc<Found>> {
-        if let Some(why) = &self.unfit {
-            let what = format!("nobody can log in to this address: {why}");
-            return Err(failed(AuthorizationStep::Discovery, what));
-        }
+        self.fit()?;
         let bound = self.bound();
         let search = Search {
             outbound: &self.outbound,
@@ -196,11 +204,11 @@ impl Inner {
 
     /// Looks into the store, once.
     async fn look(&self) {
-        if self.now().looked {
+        if self.now().looked || self.unfit.is_some() {
             return;
         }
         let _turn = self.turn.lock().await;
-        if self.now().looked || self.unfit.is_some() {
+        if self.now().looked {
             return;
         }
         let stored = self.stored().await.unwrap_or_else(|error| {
