@@ -21,9 +21,6 @@ use crate::transport::PersonTime;
 use crate::transport::http::{Challenged, Credentials, Request, Showing};
 use crate::{Error, Result};
 
-/// How often the scopes of one request are widened.
-const STEP_UPS: usize = 3;
-
 /// Credentials for one server.
 pub(crate) struct Session(pub(super) Arc<Inner>);
 
@@ -181,7 +178,7 @@ impl Inner {
     }
 
     /// Whether a new token needs a person.
-    fn asks_person(&self) -> bool {
+    pub(super) fn asks_person(&self) -> bool {
         matches!(self.policy.grant, Grant::Local { .. } | Grant::Visitor(_) | Grant::Stored)
     }
 
@@ -329,28 +326,12 @@ impl Inner {
         challenge: Option<&Challenge>,
         held: &Arc<Held>,
     ) -> Result<bool> {
-        let needed = challenge.and_then(|challenge| challenge.get("scope")).map(Scopes::parse).unwrap_or_default();
-        if needed.is_empty() {
-            return Err(insufficient("the server does not say which are needed: ask its operator"));
-        }
-        if held.tokens.requested.covers(&needed) {
-            return Err(insufficient(format!(
-                "the server wants {needed}, which was asked for before: whoever gives consent has to grant it"
-            )));
-        }
-        if refusal.round >= STEP_UPS {
-            return Err(insufficient(format!("the server wants ever more, {needed} now: its operator has to look")));
-        }
+        let wanted = self.more_scopes(challenge, &held.tokens, refusal.round)?;
         let found = self.search(challenge).await?;
         if self.key(&found) != held.key {
             let scopes = self.first_scopes(challenge, &found)?;
             return self.log_in_unless_leaving(refusal, &found, scopes, challenge).await;
         }
-        let wanted = held.tokens.requested.union(&held.tokens.scopes).union(&needed);
-        if !wanted.covers(&needed) {
-            return Err(insufficient("the server wants more scopes than anybody can grant"));
-        }
-        self.allowed(&needed)?;
         self.log_in_unless_leaving(refusal, &found, wanted, challenge).await
     }
 
@@ -368,39 +349,4 @@ impl Inner {
         let dpop = challenge.is_some_and(|challenge| challenge.scheme.eq_ignore_ascii_case("dpop"));
         self.log_in(found, scopes, dpop).await.map(|_| true)
     }
-
-    /// What to ask for at first: what the server wants for this request, else what it says it usually needs.
-    pub(super) fn first_scopes(&self, challenge: Option<&Challenge>, found: &Found) -> Result<Scopes> {
-        let named = challenge.and_then(|challenge| challenge.get("scope")).map(Scopes::parse).unwrap_or_default();
-        self.allowed(&named)?;
-        let usual = if named.is_empty() { found.scopes.clone().unwrap_or_default() } else { named };
-        let mut scopes = usual.union(&self.policy.scopes);
-        if let Some(most) = &self.policy.at_most {
-            scopes = scopes.iter().filter(|scope| most.contains(scope)).collect();
-        }
-        let known = found.metadata.scopes_supported.as_deref().unwrap_or_default();
-        let lasting = known.iter().any(|scope| scope == OFFLINE) && found.has_grant("refresh_token");
-        // Alone it would keep the authorization server from granting what it grants to those who do not ask.
-        if lasting && self.asks_person() && !scopes.is_empty() {
-            scopes = scopes.union(&[OFFLINE].into_iter().collect());
-        }
-        Ok(scopes)
-    }
-
-    fn allowed(&self, needed: &Scopes) -> Result<()> {
-        match &self.policy.at_most {
-            Some(most) if !most.covers(needed) => Err(insufficient(format!(
-                "the server wants {}, which this application does not ask for (Authorization::at_most)",
-                most.missing(needed)
-            ))),
-            _ => Ok(()),
-        }
-    }
-}
-
-/// The scope that asks for a refresh token.
-const OFFLINE: &str = "offline_access";
-
-fn insufficient(message: impl Into<String>) -> Error {
-    failed(AuthorizationStep::Scopes, message)
 }
