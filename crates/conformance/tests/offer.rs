@@ -121,6 +121,6 @@ fn a_scenario_that_nobody_plays_is_unknown() {
         }
     };
     assert_eq!(Part::read(variables("sse-retry")).unwrap().scenario, Scenario::Reconnection);
-    assert!(matches!(Part::read(variables("auth/basic-cimd")), Err(Failure::Unknown(_))));
+    assert!(matches!(Part::read(variables("sep-2640-client-no-prefetch")), Err(Failure::Unknown(_))));
     assert!(matches!(Part::read(|_| None), Err(Failure::Unknown(_))));
 }

@@ -41,7 +41,8 @@
 //!
 //! All are additive. On by default: `server`, `client`, `http` (both sides of it; or `http-server` and `http-client`
 //! alone), `auth` ([authorization](auth)), `macros`, `validation` (JSON Schemas are checked).
-//! One is not: `keyring` (tokens are kept under a key in the keyring of the operating system). Bounds on what a peer may cost are in [`Policy`].
+//! One is not: `keyring` (tokens are kept under a key in the keyring of the operating system).
+//! Bounds on what a peer may cost are in [`Policy`].
 
 #[cfg(feature = "macros")]
 #[doc(hidden)]

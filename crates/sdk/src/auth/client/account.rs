@@ -44,7 +44,8 @@ impl From<&Held> for Account {
 impl Authorization {
     /// Logs in to a server now, whether or not a token is stored. Fails if the token cannot be stored.
     pub async fn login(&self, server_url: &str) -> Result<Account> {
-        let inner = Session::new(self.clone(), server_url)?.0;
+        let inner = Session::new(self.clone(), server_url).0;
+        inner.fit()?;
         let asked = challenges_at(server_url).await?;
         let challenges = Challenge::parse_all(asked.iter().flatten().map(String::as_str));
         let challenge = bearer_of(&challenges);
@@ -65,16 +66,17 @@ impl Authorization {
 
     /// What is stored for a server.
     pub async fn status(&self, server_url: &str) -> Result<Option<Account>> {
-        let inner = Session::new(self.clone(), server_url)?.0;
+        let inner = Session::new(self.clone(), server_url).0;
         Ok(inner.stored().await?.as_ref().map(Account::from))
     }
 
-    /// Forgets what is stored for a server. Says whether there was anything.
+    /// Forgets what is stored for a server, and tells the authorization server so. Says whether there was anything.
     pub async fn logout(&self, server_url: &str) -> Result<bool> {
-        let inner = Session::new(self.clone(), server_url)?.0;
+        let inner = Session::new(self.clone(), server_url).0;
         let mut any = false;
         while let Some(held) = inner.stored().await? {
             inner.store.remove(&held.key).await?;
+            inner.give_back(&held).await;
             any = true;
         }
         Ok(any)

@@ -196,12 +196,13 @@ fn is_elsewhere(error: &Unfetched) -> bool {
 
 fn by_default(issuer: &str) -> ServerMetadata {
     let at = |path: &str| format!("{issuer}/{path}");
-    let mut metadata = ServerMetadata::default();
-    metadata.issuer = issuer.to_owned();
-    metadata.authorization_endpoint = Some(at("authorize"));
-    metadata.token_endpoint = at("token");
-    metadata.registration_endpoint = Some(at("register"));
-    metadata
+    ServerMetadata {
+        issuer: issuer.to_owned(),
+        authorization_endpoint: Some(at("authorize")),
+        token_endpoint: at("token"),
+        registration_endpoint: Some(at("register")),
+        ..ServerMetadata::default()
+    }
 }
 
 /// https; on this machine also http, if the server is there as well.

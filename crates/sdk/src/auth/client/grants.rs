@@ -75,6 +75,17 @@ impl Asking<'_> {
         self.tokens(read(&answer)?, requested)
     }
 
+    /// Gives a refresh token back (RFC 7009), if the authorization server takes it.
+    pub(super) async fn revoke(&self, refresh: &Secret) -> Result<(), Trouble> {
+        let Some(endpoint) = &self.found.metadata.revocation_endpoint else { return Ok(()) };
+        let form = Form::default().with("token", refresh.expose()).with("token_type_hint", "refresh_token");
+        let form = self.identity.sign(self.found, form).map_err(Trouble::Ours)?;
+        match post(self.outbound, endpoint, &form, None).await?.status {
+            200..300 => Ok(()),
+            status => Err(Trouble::Wrong(format!("HTTP status {status}"))),
+        }
+    }
+
     async fn post(&self, endpoint: &str, form: &Form) -> Result<Answer, Trouble> {
         let proof = self.dpop.map(|dpop| dpop.for_issuer(endpoint)).transpose().map_err(Trouble::Ours)?;
         let proof = proof.as_deref().map(|proof| ("dpop", proof));

@@ -73,15 +73,9 @@ impl Held {
         self
     }
 
-    /// As if it came by another way.
-    pub(super) fn by(mut self, origin: Origin) -> Self {
-        self.origin = origin;
-        self
-    }
-
     /// With the nonces that are known for its key.
     pub(super) fn with_dpop(mut self, dpop: Option<Arc<Dpop>>) -> Self {
-        self.dpop = dpop.or(self.dpop);
+        self.dpop = dpop.or(self.dpop.take());
         self
     }
 

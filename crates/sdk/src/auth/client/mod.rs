@@ -18,6 +18,7 @@ mod page;
 mod policy;
 mod registration;
 mod renewal;
+mod scopes;
 mod session;
 pub mod store;
 mod visitor;

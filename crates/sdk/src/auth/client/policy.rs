@@ -228,8 +228,8 @@ impl Authorization {
     }
 
     /// For one server.
-    pub(crate) fn credentials(&self, server_url: &str) -> Result<Arc<dyn Credentials>> {
-        Ok(Arc::new(Session::new(self.clone(), server_url)?))
+    pub(crate) fn credentials(&self, server_url: &str) -> Arc<dyn Credentials> {
+        Arc::new(Session::new(self.clone(), server_url))
     }
 
     /// Where tokens are kept.

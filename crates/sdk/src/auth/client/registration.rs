@@ -115,17 +115,17 @@ impl Introduction<'_> {
     fn description(&self, redirect: &str, method: Method) -> ClientMetadata {
         let some = |texts: &[&str]| Some(texts.iter().map(|text| (*text).to_owned()).collect());
         let native = Url::parse(redirect).is_ok_and(|url| is_loopback(&url));
-        let mut client = ClientMetadata::default();
-        client.client_name = Some(self.policy.client.name.clone().unwrap_or_else(|| NAME.to_owned()));
-        client.redirect_uris = vec![redirect.to_owned()];
-        client.grant_types = some(&["authorization_code", "refresh_token"]);
-        client.response_types = some(&["code"]);
-        client.token_endpoint_auth_method = Some(method.name().to_owned());
-        client.application_type = Some(if native { "native" } else { "web" }.to_owned());
-        if let (Method::Signed, Some(key)) = (method, &self.policy.client.key) {
-            client.jwks = Some(serde_json::json!({ "keys": [key.public_jwk()] }));
+        let key = self.policy.client.key.as_ref().filter(|_| method == Method::Signed);
+        ClientMetadata {
+            client_name: Some(self.policy.client.name.clone().unwrap_or_else(|| NAME.to_owned())),
+            redirect_uris: vec![redirect.to_owned()],
+            grant_types: some(&["authorization_code", "refresh_token"]),
+            response_types: some(&["code"]),
+            token_endpoint_auth_method: Some(method.name().to_owned()),
+            application_type: Some(if native { "native" } else { "web" }.to_owned()),
+            jwks: key.map(|key| serde_json::json!({ "keys": [key.public_jwk()] })),
+            ..ClientMetadata::default()
         }
-        client
     }
 
     /// Authorization servers may change what was asked for; not everything can be lived with.
@@ -165,8 +165,9 @@ impl Introduction<'_> {
 /// Whether an earlier registration can be used for a login that comes back to this address.
 fn is_good(registration: &Registration, redirect: &str) -> bool {
     let expires = registration.client_secret_expires_at.unwrap_or(0);
+    // Of what was registered by hand nobody has told us.
     let redirects = registration.redirect_uris.as_ref();
-    (expires == 0 || expires > now()) && redirects.is_some_and(|uris| uris.iter().any(|uri| uri == redirect))
+    (expires == 0 || expires > now()) && redirects.is_none_or(|uris| uris.iter().any(|uri| uri == redirect))
 }
 
 /// A code must not travel to where others can read it.

@@ -84,9 +84,9 @@ impl Inner {
         let introduction =
             Introduction { outbound: &self.outbound, policy: &self.policy, found, bound: bound.as_deref() };
         let identity = introduction.identity(&redirect, earlier.as_ref()).await?;
-        if earlier.as_ref() != Some(&identity.registration) {
+        if earlier.is_none() {
             // The next login need not register again, whatever comes of this one.
-            self.keep(&key, &self.kept(&identity), None).await;
+            self.keep(&key, &identity.registration, None).await;
         }
         let login = Login::begin(found, &identity.registration.client_id, &redirect, scopes)?;
         let back = {
@@ -116,15 +116,7 @@ impl Inner {
                 return Err(trouble.at(AuthorizationStep::Token));
             }
         };
-        self.take(key, self.kept(identity), tokens, Origin::Granted, found, dpop).await
-    }
-
-    /// What is stored of an identity: what the application gives each time is not.
-    fn kept(&self, identity: &Identity) -> Registration {
-        match &self.policy.client.id {
-            Some(id) => Registration::known(id),
-            None => identity.registration.clone(),
-        }
+        self.take(key, identity.registration.clone(), tokens, Origin::Granted, found, dpop).await
     }
 
     /// Stores tokens, then uses them.
@@ -200,6 +192,23 @@ impl Inner {
             None => (held.registration.clone(), held.tokens.clone()),
         };
         self.refresh_with(held, found, registration, tokens).await
+    }
+
+    /// Tells the authorization server that nobody needs this login any more. It may be gone: that changes nothing here.
+    pub(super) async fn give_back(&self, held: &Held) {
+        let Some(refresh) = &held.tokens.refresh else { return };
+        let told = async {
+            let found = self.search(None).await?;
+            if self.key(&found) != held.key {
+                return Ok(());
+            }
+            let identity = Identity { registration: held.registration.clone(), key: self.policy.client.key.clone() };
+            let asking = Asking { outbound: &self.outbound, found: &found, identity: &identity, dpop: None };
+            asking.revoke(refresh).await.map_err(|trouble| trouble.at(AuthorizationStep::Token))
+        };
+        if let Err(error) = told.await {
+            tracing::info!(%error, "the authorization server was not told of the logout");
+        }
     }
 
     fn gone(&self) -> Option<Arc<Held>> {

@@ -6,7 +6,6 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use http::{HeaderMap, Method};
-use reqwest::Url;
 
 use super::discovery::{Found, Search};
 use super::failed;
@@ -22,9 +21,6 @@ use crate::transport::PersonTime;
 use crate::transport::http::{Challenged, Credentials, Request, Showing};
 use crate::{Error, Result};
 
-/// How often the scopes of one request are widened.
-const STEP_UPS: usize = 3;
-
 /// Credentials for one server.
 pub(crate) struct Session(pub(super) Arc<Inner>);
 
@@ -32,6 +28,8 @@ pub(super) struct Inner {
     pub(super) policy: Authorization,
     /// The server's canonical URI.
     pub(super) server: String,
+    /// Why nobody may log in to it, if so. It may still be used by everybody.
+    unfit: Option<String>,
     pub(super) outbound: Outbound,
     pub(super) reach: Reach,
     pub(super) store: Arc<dyn TokenStore>,
@@ -56,25 +54,25 @@ struct Now {
 
 impl Session {
     /// Nothing is sent or read yet.
-    pub(crate) fn new(policy: Authorization, server_url: &str) -> Result<Self> {
-        let wrong = |what: String| Error::Misuse(format!("nobody can log in to this address: {what}"));
-        let server = canonical(server_url).map_err(|error| wrong(error.to_string()))?;
-        let url = Url::parse(&server).map_err(|error| wrong(error.to_string()))?;
-        let reach = Reach::of(&server);
-        if url.scheme() != "https" && reach != Reach::Loopback {
-            return Err(wrong("tokens are not sent without encryption; use https".into()));
-        }
+    pub(crate) fn new(policy: Authorization, server_url: &str) -> Self {
+        let reach = Reach::of(server_url);
+        let (server, unfit) = match canonical(server_url) {
+            Ok(server) if server.starts_with("https:") || reach == Reach::Loopback => (server, None),
+            Ok(server) => (server, Some("tokens are not sent without encryption, use https".to_owned())),
+            Err(error) => (server_url.to_owned(), Some(error.to_string())),
+        };
         let store = policy.tokens();
-        Ok(Self(Arc::new(Inner {
+        Self(Arc::new(Inner {
             policy,
             server,
+            unfit,
             outbound: Outbound::new(reach),
             reach,
             store,
             person: PersonTime::new(),
             now: Mutex::default(),
             turn: tokio::sync::Mutex::default(),
-        })))
+        }))
     }
 }
 
@@ -129,8 +127,20 @@ impl Inner {
         StoreKey::new(&found.issuer, &found.resource, &self.policy.account)
     }
 
+    /// Whether tokens may be shown to the server at all.
+    pub(super) fn fit(&self) -> Result<()> {
+        match &self.unfit {
+            Some(why) => {
+                let what = format!("nobody can log in to this address: {why}");
+                Err(failed(AuthorizationStep::Discovery, what))
+            }
+            None => Ok(()),
+        }
+    }
+
     /// Who issues tokens now.
     pub(super) async fn search(&self, challenge: Option<&Challenge>) -> Result<Arc<Found>> {
+        self.fit()?;
         let bound = self.bound();
         let search = Search {
             outbound: &self.outbound,
@@ -168,7 +178,7 @@ impl Inner {
     }
 
     /// Whether a new token needs a person.
-    fn asks_person(&self) -> bool {
+    pub(super) fn asks_person(&self) -> bool {
         matches!(self.policy.grant, Grant::Local { .. } | Grant::Visitor(_) | Grant::Stored)
     }
 
@@ -191,7 +201,7 @@ impl Inner {
 
     /// Looks into the store, once.
     async fn look(&self) {
-        if self.now().looked {
+        if self.now().looked || self.unfit.is_some() {
             return;
         }
         let _turn = self.turn.lock().await;
@@ -316,28 +326,12 @@ impl Inner {
         challenge: Option<&Challenge>,
         held: &Arc<Held>,
     ) -> Result<bool> {
-        let needed = challenge.and_then(|challenge| challenge.get("scope")).map(Scopes::parse).unwrap_or_default();
-        if needed.is_empty() {
-            return Err(insufficient("the server does not say which are needed: ask its operator"));
-        }
-        if held.tokens.requested.covers(&needed) {
-            return Err(insufficient(format!(
-                "the server wants {needed}, which was asked for before: whoever gives consent has to grant it"
-            )));
-        }
-        if refusal.round >= STEP_UPS {
-            return Err(insufficient(format!("the server wants ever more, {needed} now: its operator has to look")));
-        }
+        let wanted = self.more_scopes(challenge, &held.tokens, refusal.round)?;
         let found = self.search(challenge).await?;
         if self.key(&found) != held.key {
             let scopes = self.first_scopes(challenge, &found)?;
             return self.log_in_unless_leaving(refusal, &found, scopes, challenge).await;
         }
-        let wanted = held.tokens.requested.union(&held.tokens.scopes).union(&needed);
-        if !wanted.covers(&needed) {
-            return Err(insufficient("the server wants more scopes than anybody can grant"));
-        }
-        self.allowed(&needed)?;
         self.log_in_unless_leaving(refusal, &found, wanted, challenge).await
     }
 
@@ -355,39 +349,4 @@ impl Inner {
         let dpop = challenge.is_some_and(|challenge| challenge.scheme.eq_ignore_ascii_case("dpop"));
         self.log_in(found, scopes, dpop).await.map(|_| true)
     }
-
-    /// What to ask for at first: what the server wants for this request, else what it says it usually needs.
-    pub(super) fn first_scopes(&self, challenge: Option<&Challenge>, found: &Found) -> Result<Scopes> {
-        let named = challenge.and_then(|challenge| challenge.get("scope")).map(Scopes::parse).unwrap_or_default();
-        self.allowed(&named)?;
-        let usual = if named.is_empty() { found.scopes.clone().unwrap_or_default() } else { named };
-        let mut scopes = usual.union(&self.policy.scopes);
-        if let Some(most) = &self.policy.at_most {
-            scopes = scopes.iter().filter(|scope| most.contains(scope)).collect();
-        }
-        let known = found.metadata.scopes_supported.as_deref().unwrap_or_default();
-        let lasting = known.iter().any(|scope| scope == OFFLINE) && found.has_grant("refresh_token");
-        // Alone it would keep the authorization server from granting what it grants to those who do not ask.
-        if lasting && self.asks_person() && !scopes.is_empty() {
-            scopes = scopes.union(&[OFFLINE].into_iter().collect());
-        }
-        Ok(scopes)
-    }
-
-    fn allowed(&self, needed: &Scopes) -> Result<()> {
-        match &self.policy.at_most {
-            Some(most) if !most.covers(needed) => Err(insufficient(format!(
-                "the server wants {}, which this application does not ask for (Authorization::at_most)",
-                most.missing(needed)
-            ))),
-            _ => Ok(()),
-        }
-    }
-}
-
-/// The scope that asks for a refresh token.
-const OFFLINE: &str = "offline_access";
-
-fn insufficient(message: impl Into<String>) -> Error {
-    failed(AuthorizationStep::Scopes, message)
 }

@@ -17,8 +17,7 @@ pub type Showing<'a, T> = Pin<Box<dyn Future<Output = Result<T>> + Send + 'a>>;
 /// Proves to a server who asks.
 pub trait Credentials: Send + Sync + 'static {
     /// Headers for one request; none where there is nothing to show. Asked for every request anew, so that
-    /// what is about to expire can be replaced. Mark values that are secret as
-    /// [sensitive](::http::HeaderValue::set_sensitive).
+    /// what is about to expire can be replaced. Mark values that are secret as sensitive.
     fn show<'a>(&'a self, request: &'a Request<'a>) -> Showing<'a, HeaderMap>;
 
     /// The server did not take the request: 401, or 403 with `insufficient_scope`. `true` if there is

@@ -137,7 +137,7 @@ impl Fetch {
         let client = builder
             .build()
             .map_err(|error| Error::Misuse(format!("HTTP cannot be set up: {}", reason(&error))))?;
-        let credentials = options.proof.credentials(address)?;
+        let credentials = options.proof.credentials(address);
         let person = credentials.as_ref().and_then(|credentials| credentials.person()).unwrap_or_default();
         Ok(Self { client, headers: options.header_map()?, credentials, person })
     }
