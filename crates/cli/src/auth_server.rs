@@ -80,7 +80,7 @@ pub(crate) async fn serve_protected(
 }
 
 /// Every name that the demo answers to. The first is meant where a client names none.
-fn names(demo: &contexture::server::Bound) -> Vec<String> {
+fn names(demo: &contexture::server::http::Bound) -> Vec<String> {
     let port = demo.address().port();
     let hosts = ["127.0.0.1", "localhost", "[::1]"];
     let all = hosts.iter().flat_map(|host| ["mcp", "sse"].map(|path| format!("http://{host}:{port}/{path}")));
