@@ -24,10 +24,8 @@ impl fmt::Display for NotCanonical {
 /// fragment, and no slash where there is no path.
 pub(crate) fn canonical(url: &str) -> Result<String, NotCanonical> {
     let url = read(url)?;
-    Ok(match (url.path(), url.query()) {
-        ("/", None) => url.origin().ascii_serialization(),
-        _ => url.into(),
-    })
+    let bare = url.path() == "/" && url.query().is_none();
+    Ok(if bare { url.origin().ascii_serialization() } else { url.into() })
 }
 
 /// An address that names a server, and nothing else.

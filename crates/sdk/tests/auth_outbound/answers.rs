@@ -110,6 +110,7 @@ async fn a_posted_form_is_answered_with_any_status() {
     let answer = Outbound::new(Reach::Loopback).post_form(&server.at("/token"), &form, &headers).await;
     let answer = answer.expect("an answer");
     assert_eq!(answer.status, 400);
+    assert_eq!(format!("{answer:?}"), "Answer(400, 25 bytes)", "what it says may be a secret");
     assert_eq!(answer.json::<Value>(), Ok(json!({ "error": "invalid_grant" })));
     assert_eq!((answer.header("dpop-nonce"), answer.header("x-twice")), (Some("n"), None));
     let request = &server.requests()[0];

@@ -206,8 +206,8 @@ fn point(published: &Published, length: usize) -> Option<Vec<u8>> {
 mod tests {
     use serde_json::json;
 
-    use super::super::fixture;
     use super::*;
+    use crate::auth::jwt::tests as fixture;
 
     fn set(keys: &[Value]) -> KeySet {
         KeySet::parse(json!({ "keys": keys }).to_string().as_bytes()).expect("a set")
@@ -258,7 +258,7 @@ mod tests {
             json!(null),
             json!("key"),
         ] {
-            assert!(set(&[key.clone()]).is_empty(), "{key}");
+            assert!(set(std::slice::from_ref(&key)).is_empty(), "{key}");
         }
         assert_eq!(set(&[json!({ "kty": "RSA", "n": number(256), "e": "AQAB", "use": "sig" })]).len(), 1);
     }
@@ -283,7 +283,7 @@ mod tests {
     fn a_key_for_one_algorithm_is_for_no_other() {
         let mut jwk = fixture::rsa(Algorithm::Rs256).public_jwk();
         jwk.as_object_mut().expect("an object").remove("alg");
-        assert_eq!(set(&[jwk.clone()]).candidates(None, Algorithm::Ps512).count(), 1);
+        assert_eq!(set(std::slice::from_ref(&jwk)).candidates(None, Algorithm::Ps512).count(), 1);
         jwk["alg"] = json!("RS256");
         assert_eq!(set(&[jwk]).candidates(None, Algorithm::Ps512).count(), 0);
     }

@@ -152,6 +152,5 @@ impl fmt::Display for Reject {
 
 impl std::error::Error for Reject {}
 
-/// Fixtures for the tests of every file.
 #[cfg(test)]
-mod fixture;
+mod tests;

@@ -72,7 +72,6 @@ impl SigningKey {
     pub fn sign(&self, header: &[(&str, &str)], claims: &Value) -> Result<String> {
         let members: Map<_, _> = header.iter().map(|(name, value)| ((*name).to_owned(), json!(value))).collect();
         let mut header = Value::Object(members);
-        header["alg"] = json!(self.algorithm.name());
         header["kid"] = json!(self.id);
         self.sign_with(&header, claims)
     }
@@ -200,8 +199,8 @@ fn unwrap_pem(pem: &str) -> Result<Vec<u8>> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::fixture;
     use super::*;
+    use crate::auth::jwt::tests as fixture;
 
     #[test]
     fn a_key_is_named_by_its_thumbprint() {

@@ -38,7 +38,7 @@ impl Header {
         let Some(own) = self.kind.as_deref() else { return false };
         let short = |text: &str| {
             let text = text.to_ascii_lowercase();
-            text.strip_prefix("application/").map_or(text.clone(), str::to_owned)
+            text.strip_prefix("application/").unwrap_or(&text).to_owned()
         };
         short(own) == short(kind)
     }
@@ -156,8 +156,9 @@ mod tests {
     use ring::hmac;
     use serde_json::json;
 
-    use super::super::{SigningKey, fixture};
+    use super::super::SigningKey;
     use super::*;
+    use crate::auth::jwt::tests as fixture;
 
     fn set(keys: &[&SigningKey]) -> KeySet {
         let keys: Vec<_> = keys.iter().map(|key| key.public_jwk()).collect();
@@ -207,7 +208,7 @@ mod tests {
             }
         }
         let header = part(&json!({ "alg": "ES256", "kid": key.id() }));
-        for signature in ["".into(), URL_SAFE_NO_PAD.encode([0; 64]), URL_SAFE_NO_PAD.encode([0; 63])] {
+        for signature in [String::new(), URL_SAFE_NO_PAD.encode([0; 64]), URL_SAFE_NO_PAD.encode([0; 63])] {
             let token = format!("{header}.{claims}.{signature}");
             assert_eq!(verify(&token, &keys, &Algorithm::ALL), Err(Reject::Signature), "{signature:?}");
         }

@@ -5,6 +5,7 @@
 //! are followed three times at most and checked again; a POST is sent once and to nobody else. Answers are small, soon
 //! there, and not compressed. There are no cookies and no proxies.
 
+mod answer;
 mod ranges;
 mod resolve;
 
@@ -14,24 +15,21 @@ use std::net::IpAddr;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use ::http::header::{ACCEPT, CONTENT_ENCODING, CONTENT_TYPE, LOCATION};
+use ::http::header::{ACCEPT, CONTENT_TYPE, LOCATION};
 use ::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
-use bytes::Bytes;
 use reqwest::Url;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+pub use answer::{Answer, Unfetched};
 pub use resolve::{Resolver, Resolving};
 
-use crate::error::HttpRefusal;
+use crate::Result;
 use crate::transport::http::{choose_cryptography, reason};
-use crate::{Error, Result};
 use resolve::{Guard, NotAllowed, System, is_local_name};
 
 /// Redirects that a GET follows.
 const REDIRECTS: usize = 3;
-/// Bytes of an answer.
-const BYTES: usize = 1024 * 1024;
 /// Bytes of an address.
 const URL_BYTES: usize = 4096;
 /// How long everything may take, from the lookup of the name to the last byte.
@@ -89,83 +87,6 @@ struct Ways {
 impl fmt::Debug for Outbound {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Outbound").field("reach", &self.reach).finish_non_exhaustive()
-    }
-}
-
-/// What an address has answered.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub struct Answer {
-    /// The status.
-    pub status: u16,
-    /// The body: 1 MiB at most.
-    pub body: Bytes,
-    headers: HeaderMap,
-}
-
-impl Answer {
-    /// The value of a header, if it is text and comes once.
-    pub fn header(&self, name: &str) -> Option<&str> {
-        let mut values = self.headers.get_all(name).iter();
-        let first = values.next()?;
-        if values.next().is_none() { first.to_str().ok() } else { None }
-    }
-
-    /// The body as JSON, whatever the status.
-    pub fn json<T: DeserializeOwned>(&self) -> Result<T, Unfetched> {
-        let kind = self.header(CONTENT_TYPE.as_str()).unwrap_or_default();
-        let kind = kind.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
-        if matches!(kind.as_str(), "text/html" | "application/xhtml+xml") {
-            return Err(Unfetched::Malformed("a page for people instead of JSON".into()));
-        }
-        serde_json::from_slice(&self.body).map_err(|error| {
-            // Its own words may repeat a secret of the document.
-            Unfetched::Malformed(format!("not the JSON that it should be (line {})", error.line()))
-        })
-    }
-}
-
-/// Why there is no document.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Unfetched {
-    /// The address must not be reached, and was not.
-    Forbidden(String),
-    /// Nobody has answered in time.
-    Unreachable(String),
-    /// The answer is too large.
-    TooLarge,
-    /// We were sent elsewhere, too often or with something that goes nowhere else.
-    Redirected,
-    /// Another status than 200.
-    Status(u16),
-    /// The answer is not what it should be.
-    Malformed(String),
-}
-
-impl fmt::Display for Unfetched {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Forbidden(why) => write!(f, "the address must not be reached: {why}"),
-            Self::Unreachable(why) => write!(f, "the address cannot be reached: {why}"),
-            Self::TooLarge => write!(f, "the answer has more than {BYTES} bytes"),
-            Self::Redirected => f.write_str("the address redirects where nobody follows"),
-            Self::Status(status) => write!(f, "the address answered with HTTP status {status}"),
-            Self::Malformed(what) => write!(f, "the address answered with {what}"),
-        }
-    }
-}
-
-impl std::error::Error for Unfetched {}
-
-impl From<Unfetched> for Error {
-    fn from(unfetched: Unfetched) -> Self {
-        match unfetched {
-            Unfetched::Unreachable(_) => Self::Transport(std::io::Error::other(unfetched)),
-            Unfetched::TooLarge => Self::TooMuch(unfetched.to_string()),
-            Unfetched::Status(status) => Self::Http(Box::new(HttpRefusal::new(status))),
-            _ => Self::PeerMisbehaved(unfetched.to_string()),
-        }
     }
 }
 
@@ -246,7 +167,7 @@ impl Outbound {
             all.insert(ACCEPT, HeaderValue::from_static("application/json"));
             let response = self.send(Method::GET, &url, all, None).await?;
             match (response.status(), response.headers().get(LOCATION)) {
-                (StatusCode::OK, _) => return read(response).await,
+                (StatusCode::OK, _) => return Answer::read(response).await,
                 (status, Some(to)) if is_redirect(status) => {
                     let to = to.to_str().map_err(|_| Unfetched::Redirected)?;
                     let to = url.join(to).map_err(|_| Unfetched::Redirected)?;
@@ -273,7 +194,7 @@ impl Outbound {
         if is_redirect(response.status()) {
             return Err(Unfetched::Redirected);
         }
-        read(response).await
+        Answer::read(response).await
     }
 
     /// An address that may be reached, as far as that can be seen without looking its name up.
@@ -382,24 +303,4 @@ fn lost(error: &reqwest::Error) -> Unfetched {
         cause = error.source();
     }
     Unfetched::Unreachable(reason(error))
-}
-
-/// The whole answer, within its bounds.
-async fn read(mut response: reqwest::Response) -> Result<Answer, Unfetched> {
-    let coding = response.headers().get(CONTENT_ENCODING);
-    if coding.is_some_and(|coding| coding != "identity") {
-        return Err(Unfetched::Malformed("something compressed, which nobody asked for".into()));
-    }
-    if response.content_length().is_some_and(|length| length > BYTES as u64) {
-        return Err(Unfetched::TooLarge);
-    }
-    let mut body = Vec::new();
-    while let Some(chunk) = response.chunk().await.map_err(|error| lost(&error))? {
-        if body.len() + chunk.len() > BYTES {
-            return Err(Unfetched::TooLarge);
-        }
-        body.extend_from_slice(&chunk);
-    }
-    let status = response.status().as_u16();
-    Ok(Answer { status, body: body.into(), headers: std::mem::take(response.headers_mut()) })
 }
