@@ -1,8 +1,11 @@
 //! E22, E24, E25: tokens stay where they belong.
 
 use contexture::auth::{Issuer as Trusted, Protection, Secret};
+use contexture::{Context, Server, tool};
 use contexture_judge::Events;
 use serde_json::json;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
 
 use super::issuer::{Issuer, Mood};
 use super::protected::Protected;
@@ -24,6 +27,36 @@ async fn handlers_do_not_see_the_token() {
             assert!(!seen.contains(&token) && !seen.to_lowercase().contains("authorization"), "E24 {tool}: {seen}");
             assert!(tool != "headers" || seen.contains("x-mine"), "E24: {seen}");
         }
+    }
+}
+
+/// E24: a server that hands on all that it was given to somebody else does not hand on the token.
+// covers: AUTH-NO-PASSTHROUGH
+#[tokio::test]
+async fn what_is_handed_on_has_no_token() {
+    let upstream = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let address = upstream.local_addr().expect("an address");
+    let forward = tool("forward").handler(move |context: Context| async move {
+        let mut text = String::from("GET / HTTP/1.1\r\n");
+        for (name, value) in context.headers().expect("this is HTTP") {
+            text.push_str(&format!("{name}: {}\r\n", value.to_str().unwrap_or_default()));
+        }
+        let mut stream = TcpStream::connect(address).await.expect("somebody listens");
+        stream.write_all(format!("{text}\r\n").as_bytes()).await.expect("it is sent");
+        "forwarded"
+    });
+    let issuer = Issuer::start().await;
+    let server = Server::new("test", "1").tool(forward);
+    let site = Site::with(server, |http| http.protect(issuer.url.as_str())).await;
+    let token = issuer.token("ada", &format!("http://{}/mcp", site.address), "");
+    for revision in EVERY {
+        let peer = Peer::known(&site, revision, &token).await;
+        assert_eq!(peer.tool("forward").await, "forwarded");
+        let (mut stream, _) = upstream.accept().await.expect("it was called");
+        let mut seen = String::new();
+        stream.read_to_string(&mut seen).await.expect("text");
+        assert!(seen.contains("content-type") && !seen.contains(&token), "E24 {revision}: {seen}");
+        assert!(!seen.to_lowercase().contains("authorization"), "E24 {revision}: {seen}");
     }
 }
 

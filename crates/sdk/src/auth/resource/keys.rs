@@ -90,7 +90,10 @@ impl Keys {
             }
             return Ok(known);
         }
-        if let Some(mut fetched) = self.renew(seen) {
+        // A token that names no key would fit no better after that.
+        if (header.key_id.is_some() || seen.is_none())
+            && let Some(mut fetched) = self.renew(seen)
+        {
             fetched.changed().await.ok();
         }
         match self.known() {

@@ -121,7 +121,7 @@ impl Authorizer for ResourceServer {
                 return Err(Refused::unavailable(AGAIN));
             };
             let (path, headers) = (head.uri.path(), &head.headers);
-            let refuse = |error, description| {
+            let refuse = |error: &str, description: &str| {
                 let challenge = self.challenge(&here, path, headers);
                 challenge.with("error", error).with("error_description", description).to_string()
             };

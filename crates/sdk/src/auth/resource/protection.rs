@@ -153,7 +153,7 @@ impl Protection {
             return Err("offline_access is between clients and the issuer: a server does not ask for it".into());
         }
         let names = self.issuers.iter().map(|issuer| issuer.url.clone()).collect();
-        let verifier = match self.verifier {
+        let verifier: Arc<dyn TokenVerifier> = match self.verifier {
             Some(verifier) => {
                 self.issuers.iter().try_for_each(Issuer::check)?;
                 verifier

@@ -84,11 +84,13 @@ impl Whereabouts {
 
     /// The resource whose metadata is at this path.
     pub(super) fn documented(&self, path: &str, headers: &HeaderMap) -> Option<String> {
-        let at = |resource: &str| resource_metadata_paths(resource);
-        let resource = if at(&self.path).iter().chain(&at(&self.endpoint)).any(|known| known == path) {
+        let mut known = resource_metadata_paths(&self.path);
+        known.extend(resource_metadata_paths(&self.endpoint));
+        let resource = if known.iter().any(|known| known == path) {
             &self.path
         } else {
-            self.stream.as_ref().filter(|stream| at(stream).first().is_some_and(|known| known == path))?
+            let is_there = |stream: &&String| resource_metadata_paths(stream).first().is_some_and(|at| at == path);
+            self.stream.as_ref().filter(is_there)?
         };
         Some(format!("{}{resource}", self.origin(headers)))
     }
