@@ -140,7 +140,7 @@ fn refuse(shared: &Shared, fault: Fault) -> Response {
     match fault {
         Fault::Page(why) => pages::problem(shared, StatusCode::BAD_REQUEST, &why),
         Fault::Client { client, redirect_uri, state, error, why } => {
-            let target = response_uri(shared, &redirect_uri, state.as_deref(), &[("error", error), ("error_description", &why)]);
+            let target = response_uri(shared, &redirect_uri, state.as_deref(), &[("error", error), ("error_description", why.as_str())]);
             match client.trusts(&redirect_uri) {
                 true => go(StatusCode::FOUND, &target),
                 false => pages::way_back(shared, &client, &redirect_uri, &target, &why),

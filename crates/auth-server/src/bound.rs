@@ -3,19 +3,32 @@
 //! An address is looked up first and refused unless every one it stands for is on this machine: the server is for
 //! development, and no option makes it anything else.
 
-use std::future::{Future, IntoFuture as _};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use axum::Router;
 use contexture::{Error, Result};
-use tokio::net::TcpListener;
+use hyper::server::conn::http1;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::service::TowerToHyperService;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use tokio::task::JoinSet;
 
 use crate::NAME;
 use crate::config::AuthServer;
 use crate::server::Shared;
 use crate::service;
 
+/// Connections at once; others wait.
+const CONNECTIONS: usize = 256;
+/// Bytes of a request's head.
+const HEAD_BYTES: usize = 64 * 1024;
+/// How long a head may take, and a connection be idle.
+const HEAD_TIME: Duration = Duration::from_secs(30);
+/// After an error of accepting, which may be for want of descriptors.
+const BREATH: Duration = Duration::from_millis(100);
 /// How long requests at hand may take once it was asked to stop.
 const DRAIN: Duration = Duration::from_secs(2);
 
@@ -75,29 +88,68 @@ impl Bound {
     ///
     /// # Errors
     /// If something in the set-up cannot work.
-    pub async fn serve_until(self, stop: impl Future<Output = ()> + Send + 'static) -> Result<()> {
+    pub async fn serve_until(self, stop: impl Future<Output = ()>) -> Result<()> {
         let shared = Arc::new(Shared::new(&self.config, self.address)?);
         tracing::info!(issuer = shared.issuer, "{NAME}");
         if self.config.auto_approve.is_some() {
             tracing::warn!("{NAME}: every request is approved without asking anybody");
         }
-        let (stopping, stopped) = tokio::sync::oneshot::channel();
-        let stop = async move {
-            stop.await;
-            // Whoever waits for it may be gone already.
-            let _ = stopping.send(());
-        };
-        let serving = axum::serve(self.listener, service::router(shared)).with_graceful_shutdown(stop);
-        let overdue = async {
-            match stopped.await {
-                Ok(()) => tokio::time::sleep(DRAIN).await,
-                Err(_) => std::future::pending().await,
+        let router = service::router(shared);
+        let room = Arc::new(Semaphore::new(CONNECTIONS));
+        let (stopping, stopped) = watch::channel(false);
+        let mut connections = JoinSet::new();
+        let mut stop = std::pin::pin!(stop);
+        loop {
+            let accepted = async {
+                let place = Arc::clone(&room).acquire_owned().await;
+                (place, self.listener.accept().await)
+            };
+            let (place, accepted) = tokio::select! {
+                biased;
+                () = &mut stop => break,
+                accepted = accepted => accepted,
+            };
+            match (place, accepted) {
+                (Ok(place), Ok((stream, _))) => {
+                    connections.spawn(serve_one(stream, router.clone(), stopped.clone(), place));
+                    while connections.try_join_next().is_some() {}
+                }
+                (_, Err(error)) => {
+                    tracing::warn!(%error, "a connection could not be accepted");
+                    tokio::time::sleep(BREATH).await;
+                }
+                (Err(_), _) => break,
             }
-        };
-        tokio::select! {
-            served = serving.into_future() => Ok(served?),
-            () = overdue => Ok(()),
         }
+        drop(self.listener);
+        stopping.send_replace(true);
+        let drained = async { while connections.join_next().await.is_some() {} };
+        // What is not done by then is not waited for.
+        let _ = tokio::time::timeout(DRAIN, drained).await;
+        Ok(())
+    }
+}
+
+async fn serve_one(
+    stream: TcpStream,
+    router: Router,
+    mut stopped: watch::Receiver<bool>,
+    _place: OwnedSemaphorePermit,
+) {
+    let mut builder = http1::Builder::new();
+    builder.timer(TokioTimer::new()).header_read_timeout(HEAD_TIME).max_buf_size(HEAD_BYTES);
+    let connection = builder.serve_connection(TokioIo::new(stream), TowerToHyperService::new(router));
+    let mut connection = std::pin::pin!(connection);
+    let stop = async { drop(stopped.wait_for(|stopped| *stopped).await) };
+    let ended = tokio::select! {
+        ended = connection.as_mut() => ended,
+        () = stop => {
+            connection.as_mut().graceful_shutdown();
+            connection.await
+        }
+    };
+    if let Err(error) = ended {
+        tracing::debug!(%error, "a connection ended with an error");
     }
 }
 

@@ -3,7 +3,9 @@
 //! A parameter that is there twice is two opinions on one question, so asking for it fails. Only `resource` may be
 //! repeated (RFC 8707). A parameter without a value counts as one that is not there (OAuth 2.1, 3.1).
 
-use axum::body::Body;
+use std::time::Duration;
+
+use axum::body::{Body, Bytes};
 use axum::http::header::CONTENT_TYPE;
 use axum::http::{HeaderMap, Request};
 use url::form_urlencoded;
@@ -12,6 +14,9 @@ use url::form_urlencoded;
 const MOST_BYTES: usize = 16 * 1024;
 /// Parameters of a query or a form.
 const MOST_PARAMETERS: usize = 64;
+
+/// How long a body may take.
+const BODY_TIME: Duration = Duration::from_secs(30);
 
 /// What was sent, in its order.
 #[derive(Debug, Default)]
@@ -38,7 +43,7 @@ impl Form {
         if !is_form(&head.headers) {
             return Err("the body must be application/x-www-form-urlencoded");
         }
-        let bytes = axum::body::to_bytes(body, MOST_BYTES).await.map_err(|_| "the form is too large")?;
+        let bytes = whole(body, MOST_BYTES).await.ok_or("the form is too large, or came too slowly")?;
         let text = std::str::from_utf8(&bytes).map_err(|_| "the form is not UTF-8")?;
         let form = Self::parse(text).ok_or("the form is too large")?;
         Ok((head.headers, form))
@@ -62,6 +67,11 @@ impl Form {
     pub(crate) fn all<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
         self.0.iter().filter(move |(known, value)| known == name && !value.is_empty()).map(|(_, value)| value.as_str())
     }
+}
+
+/// A body, if it is not too large and does not take too long.
+pub(crate) async fn whole(body: Body, most: usize) -> Option<Bytes> {
+    tokio::time::timeout(BODY_TIME, axum::body::to_bytes(body, most)).await.ok()?.ok()
 }
 
 fn is_form(headers: &HeaderMap) -> bool {

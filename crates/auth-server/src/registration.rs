@@ -16,6 +16,7 @@ use serde_json::{Map, Value, json};
 
 use crate::answer::{self, Refusal};
 use crate::client::{Grants, Known, Origin, Proof, Way};
+use crate::form;
 use crate::redirect;
 use crate::secrets::now;
 use crate::server::{Registered, Shared};
@@ -78,7 +79,8 @@ async fn object(request: Request<Body>) -> Result<Map<String, Value>, Refusal> {
     if !kind.split(';').next().unwrap_or_default().trim().eq_ignore_ascii_case("application/json") {
         return Err(invalid("the body must be application/json"));
     }
-    let bytes = axum::body::to_bytes(body, MOST_BYTES).await.map_err(|_| invalid("the registration is too large"))?;
+    let bytes = form::whole(body, MOST_BYTES).await;
+    let bytes = bytes.ok_or_else(|| invalid("the registration is too large, or came too slowly"))?;
     serde_json::from_slice(&bytes).map_err(|_| invalid("the body is not a JSON object"))
 }
 
@@ -95,7 +97,7 @@ enum Method {
 
 impl Method {
     fn read(object: &Map<String, Value>) -> Result<Self, Refusal> {
-        match object.get("token_endpoint_auth_method").map(Value::as_str) {
+        match said(object, "token_endpoint_auth_method").map(Value::as_str) {
             // RFC 7591's default.
             None | Some(Some("client_secret_basic")) => Ok(Self::Secret(Way::Basic)),
             Some(Some("client_secret_post")) => Ok(Self::Secret(Way::Post)),
@@ -131,8 +133,8 @@ impl Wanted {
     fn read(object: &Map<String, Value>) -> Result<Self, Refusal> {
         let redirects = redirects(object.get("redirect_uris"), MOST_REDIRECTS);
         let redirects = redirects.map_err(|why| Refusal::new("invalid_redirect_uri", why))?;
-        let text = |name: &str| match object.get(name) {
-            None | Some(Value::Null) => Ok(None),
+        let text = |name: &str| match said(object, name) {
+            None => Ok(None),
             Some(Value::String(text)) if text.len() <= MOST_NAME => Ok(Some(text.clone())),
             Some(_) => Err(invalid(format!("{name} is not a short text"))),
         };
@@ -172,9 +174,14 @@ impl Wanted {
     }
 }
 
+/// A member that says something; some clients send all there are.
+fn said<'a>(object: &'a Map<String, Value>, name: &str) -> Option<&'a Value> {
+    object.get(name).filter(|value| !value.is_null())
+}
+
 /// A short list of words, or what it is if nothing is said.
 fn words<'a>(object: &'a Map<String, Value>, name: &str, default: &'a str) -> Result<Vec<&'a str>, Refusal> {
-    let Some(value) = object.get(name) else { return Ok(vec![default]) };
+    let Some(value) = said(object, name) else { return Ok(vec![default]) };
     let list = value.as_array().filter(|list| list.len() <= 20);
     let words = list.and_then(|list| list.iter().map(Value::as_str).collect::<Option<Vec<_>>>());
     words.ok_or_else(|| invalid(format!("{name} is not a short list of words")))
@@ -187,7 +194,7 @@ pub(crate) fn redirects(value: Option<&Value>, most: usize) -> Result<Vec<String
     if list.len() > most {
         return Err(format!("there are more than {most} redirect_uris"));
     }
-    let check = |(index, uri): (usize, &Value)| {
+    let check = |(index, uri): (usize, &Value)| -> Result<String, String> {
         let uri = uri.as_str().ok_or(format!("redirect URI {} is not a text", index + 1))?;
         redirect::check(uri).map_err(|why| format!("redirect URI {} {why}", index + 1))?;
         Ok(uri.to_owned())

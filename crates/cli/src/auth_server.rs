@@ -66,17 +66,25 @@ pub(crate) async fn serve_protected(
         None => Some(beside().await?),
     };
     let issuer = issuer.map(str::to_owned).or_else(|| beside.as_ref().map(Bound::issuer)).unwrap_or_default();
-    let protection = Protection::new(issuer.as_str()).scopes([demo::USE]).supported_scopes([demo::USE, demo::SIGN]);
+    let protection = Protection::new(issuer.as_str()).scopes([demo::USE]);
     let demo = demo::server(options).into_http()?.protect(protection).bind(address).await?;
     note(&format!("listening on {}", demo.url()));
     let Some(beside) = beside else { return Ok(demo.serve().await?) };
     note(&format!("authorization server for development: {issuer}"));
-    let beside = beside.resource(demo.url());
+    let beside = names(&demo).into_iter().fold(beside, Bound::resource);
     // It is there for the demo, and goes with it.
     tokio::select! {
         served = demo.serve() => Ok(served?),
         served = beside.serve() => Ok(served?),
     }
+}
+
+/// Every name that the demo answers to. The first is meant where a client names none.
+fn names(demo: &contexture::server::http::Bound) -> Vec<String> {
+    let port = demo.address().port();
+    let hosts = ["127.0.0.1", "localhost", "[::1]"];
+    let all = hosts.iter().flat_map(|host| ["mcp", "sse"].map(|path| format!("http://{host}:{port}/{path}")));
+    std::iter::once(demo.url()).chain(all).collect()
 }
 
 async fn beside() -> Result<Bound, Failure> {
