@@ -93,7 +93,9 @@ impl Suite {
         command.args([turn.side.name(), what, target]);
         match turn.side {
             // Its scenarios build on each other: they cannot be run one by one.
-            Side::Authorization => command.args(["--client-id", "conformance", "--port", &visit::free_port()?]),
+            Side::Authorization => {
+                command.args(["--client-id", "conformance", "--port", &visit::free_port()?])
+            }
             _ => command.args(["--scenario", &turn.scenario]),
         };
         command.args(["--spec-version", turn.revision, "-o"]).arg(&directory);

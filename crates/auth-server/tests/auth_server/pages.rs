@@ -23,7 +23,18 @@ const SCRIPTS: [&str; 12] = [
 /// None of the elements and attributes that the pages themselves do not have.
 fn is_harmless(page: &Reply) -> bool {
     let text = page.body.to_lowercase();
-    let bad = ["<script", "<img", "<svg", "<iframe", "<a href='", " onerror=\"", " onfocus=a", "href=\"javascript", "<!--", "\u{202e}"];
+    let bad = [
+        "<script",
+        "<img",
+        "<svg",
+        "<iframe",
+        "<a href='",
+        " onerror=\"",
+        " onfocus=a",
+        "href=\"javascript",
+        "<!--",
+        "\u{202e}",
+    ];
     let opened = |tag: &str| text.matches(tag).count();
     bad.iter().all(|bad| !text.contains(bad)) && opened("<title") == 1 && opened("<style") == 1
 }
@@ -87,15 +98,22 @@ async fn a_form_leads_to_us_and_to_where_the_client_is_and_nowhere_else() {
     let policy = page.header("content-security-policy").expect("a policy");
     assert!(policy.contains("form-action 'self' http://127.0.0.1:5000;"), "{policy}");
     let home = stage.get("/").await;
-    assert!(is_closed(&home) && home.header("content-security-policy").is_some_and(|it| it.contains("form-action 'self';")));
+    assert!(
+        is_closed(&home)
+            && home.header("content-security-policy").is_some_and(|it| it.contains("form-action 'self';"))
+    );
 }
 
 #[tokio::test]
 async fn a_program_on_this_machine_could_be_anyone() {
     let stage = Stage::new(server()).await;
-    let registration = json!({ "redirect_uris": ["http://localhost/cb"], "token_endpoint_auth_method": "none" });
+    let registration =
+        json!({ "redirect_uris": ["http://localhost/cb"], "token_endpoint_auth_method": "none" });
     let id = stage.register(&registration).await.text("client_id");
     let asking = Asking::new().with("client_id", &id).with("redirect_uri", "http://localhost:7777/cb");
     let page = Browser::new(&stage).asked(&asking).await;
-    assert!(page.body.contains("localhost:7777") && page.body.contains("a program on this machine"), "{page:?}");
+    assert!(
+        page.body.contains("localhost:7777") && page.body.contains("a program on this machine"),
+        "{page:?}"
+    );
 }
