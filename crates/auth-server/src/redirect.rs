@@ -18,7 +18,7 @@ pub(crate) fn check(uri: &str) -> Result<(), &'static str> {
     if uri.len() > MOST_BYTES {
         return Err("is too long");
     }
-    if !uri.bytes().all(|byte| byte.is_ascii_graphic() && !br#""'<>\^`{|}"#.contains(&byte)) {
+    if !is_written_like_a_uri(uri) {
         return Err("has characters that do not belong into a URI");
     }
     if !uri.starts_with("https://") && !uri.starts_with("http://") {
@@ -47,6 +47,11 @@ pub(crate) fn check(uri: &str) -> Result<(), &'static str> {
         return Err("has a parameter that belongs to the response");
     }
     Ok(())
+}
+
+/// Whether every character can be in a URI, quotes aside.
+pub(crate) fn is_written_like_a_uri(text: &str) -> bool {
+    text.bytes().all(|byte| byte.is_ascii_graphic() && !br#""'<>\^`{|}"#.contains(&byte))
 }
 
 /// Whether a request that names this URI means one of the registered ones.

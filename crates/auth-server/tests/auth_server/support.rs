@@ -257,7 +257,7 @@ pub(crate) async fn send(
 
 /// Somebody's browser.
 pub(crate) struct Browser<'a> {
-    stage: &'a Stage,
+    pub(crate) stage: &'a Stage,
     pub(crate) cookie: Option<String>,
     pub(crate) path: &'static str,
 }
