@@ -31,7 +31,8 @@ const JOBS: usize = 2;
 /// Scenarios that measure time, or that others would notice: they run by themselves.
 const ALONE: [&str; 3] = ["sse-retry", "server-sse-polling", "server-stateless"];
 
-const USAGE: &str = "usage: cargo xtask conformance [server|client|authorization] [--revision DATE] [--only TEXT]";
+const USAGE: &str =
+    "usage: cargo xtask conformance [server|client|authorization] [--revision DATE] [--only TEXT]";
 
 /// Which of our programs is tested.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -27,7 +27,13 @@ enum Fault {
     /// It is not known whom to tell but the person.
     Page(String),
     /// The client can be told.
-    Client { client: Arc<Known>, redirect_uri: String, state: Option<String>, error: &'static str, why: String },
+    Client {
+        client: Arc<Known>,
+        redirect_uri: String,
+        state: Option<String>,
+        error: &'static str,
+        why: String,
+    },
 }
 
 impl From<Repeated> for Fault {
@@ -67,7 +73,9 @@ async fn read(shared: &Shared, form: &Form) -> Result<Asked, Fault> {
     let uri = form.get("redirect_uri")?;
     let uri = uri.ok_or_else(|| page("The request does not say where to go afterwards (redirect_uri)."))?;
     if !redirect::is_registered(&client.redirects, uri) {
-        return Err(page("The client has not registered the redirect URI of this request, so nobody is sent there."));
+        return Err(page(
+            "The client has not registered the redirect URI of this request, so nobody is sent there.",
+        ));
     }
     let state = form.get("state");
     let told = state.as_ref().ok().copied().flatten().filter(|state| state.len() <= MOST_STATE);
@@ -88,7 +96,8 @@ type Details = (contexture::auth::Scopes, String, String);
 /// What the client wants. The error is one of OAuth, and its reason.
 fn details(shared: &Shared, client: &Known, form: &Form) -> Result<Details, (&'static str, String)> {
     let invalid = |why: &str| ("invalid_request", why.to_owned());
-    let get = |name| form.get(name).map_err(|Repeated(name)| ("invalid_request", format!("{name} is there twice")));
+    let get =
+        |name| form.get(name).map_err(|Repeated(name)| ("invalid_request", format!("{name} is there twice")));
     if get("state")?.is_some_and(|state| state.len() > MOST_STATE) {
         return Err(invalid("the state is too long"));
     }
@@ -107,7 +116,8 @@ fn details(shared: &Shared, client: &Known, form: &Form) -> Result<Details, (&'s
     if get("response_mode")?.is_some_and(|mode| mode != "query") {
         return Err(invalid("only response_mode query is possible"));
     }
-    let challenge = get("code_challenge")?.ok_or_else(|| invalid("PKCE is required: code_challenge is missing"))?;
+    let challenge =
+        get("code_challenge")?.ok_or_else(|| invalid("PKCE is required: code_challenge is missing"))?;
     if get("code_challenge_method")? != Some("S256") {
         return Err(invalid("PKCE is required with code_challenge_method S256"));
     }
@@ -120,7 +130,8 @@ fn details(shared: &Shared, client: &Known, form: &Form) -> Result<Details, (&'s
 }
 
 /// What is said about a resource that is not one of ours.
-pub(crate) const TARGET: &str = "tokens are issued for one known resource at a time, an absolute URI without a fragment";
+pub(crate) const TARGET: &str =
+    "tokens are issued for one known resource at a time, an absolute URI without a fragment";
 
 /// The one resource that a form names.
 pub(crate) fn resource(shared: &Shared, form: &Form) -> Option<String> {
@@ -140,7 +151,12 @@ fn refuse(shared: &Shared, fault: Fault) -> Response {
     match fault {
         Fault::Page(why) => pages::problem(shared, StatusCode::BAD_REQUEST, &why),
         Fault::Client { client, redirect_uri, state, error, why } => {
-            let target = response_uri(shared, &redirect_uri, state.as_deref(), &[("error", error), ("error_description", why.as_str())]);
+            let target = response_uri(
+                shared,
+                &redirect_uri,
+                state.as_deref(),
+                &[("error", error), ("error_description", why.as_str())],
+            );
             match client.trusts(&redirect_uri) {
                 true => go(StatusCode::FOUND, &target),
                 false => pages::way_back(shared, &client, &redirect_uri, &target, &why),
@@ -230,14 +246,19 @@ pub(crate) async fn consent(State(shared): State<Arc<Shared>>, request: Request<
         // Whatever is not a yes is a no.
         _ => {
             let error = [("error", "access_denied"), ("error_description", "the person said no")];
-            go(StatusCode::SEE_OTHER, &response_uri(&shared, &asked.redirect_uri, asked.state.as_deref(), &error))
+            go(
+                StatusCode::SEE_OTHER,
+                &response_uri(&shared, &asked.redirect_uri, asked.state.as_deref(), &error),
+            )
         }
     }
 }
 
 fn agree(shared: &Shared, asked: &Asked, user: &str, status: StatusCode) -> Response {
     match shared.issue_code(asked, user) {
-        Some(code) => go(status, &response_uri(shared, &asked.redirect_uri, asked.state.as_deref(), &[("code", &code)])),
+        Some(code) => {
+            go(status, &response_uri(shared, &asked.redirect_uri, asked.state.as_deref(), &[("code", &code)]))
+        }
         None => pages::unable(shared),
     }
 }

@@ -41,7 +41,10 @@ impl Shared {
         if let Some(client) = self.tables().documents.get(id, now()) {
             return Ok(Arc::clone(client));
         }
-        let client = self.fetch_client(id).await.map_err(|why| format!("The client cannot be known by its id: {why}."))?;
+        let client = self
+            .fetch_client(id)
+            .await
+            .map_err(|why| format!("The client cannot be known by its id: {why}."))?;
         let client = Arc::new(client);
         let now = now();
         self.tables().documents.insert(id.to_owned(), Arc::clone(&client), now + FRESH, now);
@@ -109,7 +112,11 @@ fn read(id: &str, document: &Value) -> Result<Known, String> {
     };
     let kinds = document.get("grant_types").and_then(Value::as_array);
     let has = |kind: &str| kinds.is_some_and(|kinds| kinds.iter().any(|known| known == kind));
-    let grants = Grants { code: kinds.is_none() || has("authorization_code"), refresh: has("refresh_token"), machine: false };
+    let grants = Grants {
+        code: kinds.is_none() || has("authorization_code"),
+        refresh: has("refresh_token"),
+        machine: false,
+    };
     Ok(Known {
         id: id.to_owned(),
         name: Some(name.to_owned()),
@@ -128,14 +135,31 @@ mod tests {
 
     #[test]
     fn ids_are_plain_addresses() {
-        for id in ["https://app.example/client.json", "https://app.example:8443/a/b", "http://127.0.0.1:1/c", "http://localhost:1/c"] {
+        for id in [
+            "https://app.example/client.json",
+            "https://app.example:8443/a/b",
+            "http://127.0.0.1:1/c",
+            "http://localhost:1/c",
+        ] {
             assert_eq!(check_id(id, 9), Ok(()), "{id}");
         }
         let bad = [
-            "https://app.example", "https://app.example/", "http://app.example/c", "http://10.0.0.1/c", "https://u@app.example/c",
-            "https://app.example/c#f", "https://app.example/c#", "https://app.example/c?q", "https://app.example/a/../c",
-            "https://APP.example/c", "http://127.0.0.1:9/c", "http://localhost:9/authorize", "http://127.1:1/c", "https://@app.example/c",
-            "https://app.example\\c", "ftp://app.example/c",
+            "https://app.example",
+            "https://app.example/",
+            "http://app.example/c",
+            "http://10.0.0.1/c",
+            "https://u@app.example/c",
+            "https://app.example/c#f",
+            "https://app.example/c#",
+            "https://app.example/c?q",
+            "https://app.example/a/../c",
+            "https://APP.example/c",
+            "http://127.0.0.1:9/c",
+            "http://localhost:9/authorize",
+            "http://127.1:1/c",
+            "https://@app.example/c",
+            "https://app.example\\c",
+            "ftp://app.example/c",
         ];
         for id in bad {
             assert!(check_id(id, 9).is_err(), "{id}");
@@ -150,12 +174,22 @@ mod tests {
         let client = read(id, &good).expect("a client");
         assert!(client.grants.code && !client.grants.refresh && !client.is_confidential());
         let changes = [
-            ("client_id", json!("https://app.example/d")), ("client_id", json!("https://app.example/c/")), ("client_id", json!(1)),
-            ("client_name", json!("")), ("client_name", json!(null)), ("redirect_uris", json!([])), ("redirect_uris", json!("x")),
-            ("redirect_uris", json!(["http://evil.example/cb"])), ("redirect_uris", json!(["javascript:alert(1)"])),
-            ("redirect_uris", json!([1])), ("redirect_uris", json!(null)), ("client_secret", json!("x")),
-            ("client_secret_expires_at", json!(0)), ("token_endpoint_auth_method", json!("client_secret_basic")),
-            ("token_endpoint_auth_method", json!("client_secret_post")), ("token_endpoint_auth_method", json!("private_key_jwt")),
+            ("client_id", json!("https://app.example/d")),
+            ("client_id", json!("https://app.example/c/")),
+            ("client_id", json!(1)),
+            ("client_name", json!("")),
+            ("client_name", json!(null)),
+            ("redirect_uris", json!([])),
+            ("redirect_uris", json!("x")),
+            ("redirect_uris", json!(["http://evil.example/cb"])),
+            ("redirect_uris", json!(["javascript:alert(1)"])),
+            ("redirect_uris", json!([1])),
+            ("redirect_uris", json!(null)),
+            ("client_secret", json!("x")),
+            ("client_secret_expires_at", json!(0)),
+            ("token_endpoint_auth_method", json!("client_secret_basic")),
+            ("token_endpoint_auth_method", json!("client_secret_post")),
+            ("token_endpoint_auth_method", json!("private_key_jwt")),
         ];
         for (member, value) in changes {
             let mut document = good.clone();

@@ -125,7 +125,8 @@ impl Shared {
         let (name, _) = renewal.token.split_once('.').ok_or_else(bad)?;
         let now = now();
         let mut tables = self.tables();
-        let grant = tables.grants.get_mut(name, now).filter(|grant| grant.client == client.id).ok_or_else(bad)?;
+        let grant =
+            tables.grants.get_mut(name, now).filter(|grant| grant.client == client.id).ok_or_else(bad)?;
         // Whoever knows the name of a grant had a token of it: one that is not the newest has been used before.
         if !grant.refresh.as_ref().is_some_and(|newest| self.secrets.matches(newest, renewal.token)) {
             tracing::warn!(client = client.id, "a refresh token came twice: the grant ends");
@@ -172,7 +173,12 @@ impl Shared {
     }
 
     /// A token for a client itself.
-    pub(crate) fn machine_token(&self, client: &Known, scopes: &Scopes, resource: &str) -> Result<Value, Refusal> {
+    pub(crate) fn machine_token(
+        &self,
+        client: &Known,
+        scopes: &Scopes,
+        resource: &str,
+    ) -> Result<Value, Refusal> {
         // No person can have such a name.
         let subject = format!("client:{}", client.id);
         self.access_token(&Content { client: &client.id, subject: &subject, scopes, resource, grant: None })

@@ -6,8 +6,8 @@
 use axum::body::Body;
 use axum::http::StatusCode;
 use axum::http::header::{
-    CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderValue, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS,
-    X_FRAME_OPTIONS,
+    CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderValue, REFERRER_POLICY,
+    X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
 };
 use axum::response::Response;
 use base64::Engine as _;
@@ -31,7 +31,13 @@ button,a.button{font:inherit;padding:.4rem 1.2rem;margin-right:.6rem}\
 @media(prefers-color-scheme:dark){body{color:#e6e6ea;background:#1b1b1f}dt{color:#a0a0aa}.note{color:#ffd966}}";
 
 /// Who is there?
-pub(crate) fn login(shared: &Shared, session: &Session, request: &str, asked: &Asked, wrong: Option<&str>) -> Response {
+pub(crate) fn login(
+    shared: &Shared,
+    session: &Session,
+    request: &str,
+    asked: &Asked,
+    wrong: Option<&str>,
+) -> Response {
     let note = wrong.map(|why| format!("<p class=note role=alert>{}</p>", escape(why))).unwrap_or_default();
     let password = match shared.password {
         Some(_) => "<label>Development password <input name=password type=password required></label>",
@@ -51,11 +57,22 @@ pub(crate) fn login(shared: &Shared, session: &Session, request: &str, asked: &A
 }
 
 /// Do you agree?
-pub(crate) fn consent(shared: &Shared, session: &Session, request: &str, asked: &Asked, user: &str) -> Response {
+pub(crate) fn consent(
+    shared: &Shared,
+    session: &Session,
+    request: &str,
+    asked: &Asked,
+    user: &str,
+) -> Response {
     let client = &asked.client;
     let scopes = match asked.scopes.is_empty() {
         true => "nothing in particular".to_owned(),
-        false => asked.scopes.iter().map(|scope| format!("<code>{}</code>", escape(scope))).collect::<Vec<_>>().join(", "),
+        false => asked
+            .scopes
+            .iter()
+            .map(|scope| format!("<code>{}</code>", escape(scope)))
+            .collect::<Vec<_>>()
+            .join(", "),
     };
     let body = format!(
         "<h1>Allow access?</h1><p><b>{}</b> asks for access in the name of <b>{}</b>.</p>{}<dl>\
@@ -81,8 +98,12 @@ pub(crate) fn consent(shared: &Shared, session: &Session, request: &str, asked: 
 fn provenance(client: &Known) -> &'static str {
     match client.origin {
         Origin::SetUp => "",
-        Origin::Registered => "<p class=note>The client registered itself. Its name is only what it says.</p>",
-        Origin::Document => "<p class=note>The client is described by the document at its address. Its name is only what that says.</p>",
+        Origin::Registered => {
+            "<p class=note>The client registered itself. Its name is only what it says.</p>"
+        }
+        Origin::Document => {
+            "<p class=note>The client is described by the document at its address. Its name is only what that says.</p>"
+        }
     }
 }
 
@@ -104,7 +125,13 @@ pub(crate) fn problem(shared: &Shared, status: StatusCode, why: &str) -> Respons
 }
 
 /// Something is wrong that the client should know, but the browser is not sent there by itself.
-pub(crate) fn way_back(shared: &Shared, client: &Known, redirect_uri: &str, target: &str, why: &str) -> Response {
+pub(crate) fn way_back(
+    shared: &Shared,
+    client: &Known,
+    redirect_uri: &str,
+    target: &str,
+    why: &str,
+) -> Response {
     let body = format!(
         "<h1>This does not work</h1><p><b>{}</b> asked for something that is not possible: {}.</p>\
          <p>If you trust <b>{}</b>, you can <a rel=noreferrer href=\"{}\">go back there</a>.</p>",
@@ -131,7 +158,8 @@ pub(crate) fn home(shared: &Shared) -> Response {
 }
 
 fn hidden(session: &Session, request: &str) -> String {
-    let input = |name: &str, value: &str| format!("<input type=hidden name={name} value=\"{}\">", escape(value));
+    let input =
+        |name: &str, value: &str| format!("<input type=hidden name={name} value=\"{}\">", escape(value));
     input("request", request) + &input("token", &session.token)
 }
 

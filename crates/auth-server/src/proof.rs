@@ -41,7 +41,8 @@ impl Shown {
         let basic = basic(headers)?;
         let secret = form.get("client_secret")?;
         let assertion = form.get("client_assertion")?;
-        let ways = usize::from(basic.is_some()) + usize::from(secret.is_some()) + usize::from(assertion.is_some());
+        let ways =
+            usize::from(basic.is_some()) + usize::from(secret.is_some()) + usize::from(assertion.is_some());
         if ways > 1 {
             return Err(Refusal::malformed("a client proves itself in one way only"));
         }
@@ -56,7 +57,8 @@ impl Shown {
             if form.get("client_assertion_type")? != Some(ASSERTION) {
                 return Err(Refusal::malformed("only assertions of the type jwt-bearer are understood"));
             }
-            let named = subject(assertion).ok_or_else(|| Refusal::client("the assertion cannot be read", false))?;
+            let named =
+                subject(assertion).ok_or_else(|| Refusal::client("the assertion cannot be read", false))?;
             return match id.is_none_or(|id| id == named) {
                 true => Ok(Self::Assertion { id: named, assertion: assertion.to_owned() }),
                 false => Err(Refusal::malformed("client_id is another in the assertion")),
@@ -98,13 +100,13 @@ impl Shared {
 
     /// RFC 7523: by the client, about the client, for us, for a short time, and for once.
     fn check_assertion(&self, id: &str, keys: &KeySet, assertion: &str) -> Result<(), String> {
-        let claims = verify(assertion, keys, &ALGORITHMS).map_err(|reject| format!("the assertion: {reject}"))?;
+        let claims =
+            verify(assertion, keys, &ALGORITHMS).map_err(|reject| format!("the assertion: {reject}"))?;
         let now = now();
         let token_endpoint = self.endpoint("token");
         // The issuer is what clients should name; older ones name the endpoint.
-        let checks = [self.issuer.as_str(), &token_endpoint].map(|audience| {
-            check_claims(&claims, &Expected { issuer: id, audience, now, leeway: LEEWAY })
-        });
+        let checks = [self.issuer.as_str(), &token_endpoint]
+            .map(|audience| check_claims(&claims, &Expected { issuer: id, audience, now, leeway: LEEWAY }));
         if let [Err(reject), Err(_)] = checks {
             return Err(format!("the assertion: {reject}"));
         }

@@ -18,7 +18,7 @@ pub(crate) fn check(uri: &str) -> Result<(), &'static str> {
     if uri.len() > MOST_BYTES {
         return Err("is too long");
     }
-    if !uri.bytes().all(|byte| byte.is_ascii_graphic() && !br#""'<>\^`{|}"#.contains(&byte)) {
+    if !is_written_like_a_uri(uri) {
         return Err("has characters that do not belong into a URI");
     }
     if !uri.starts_with("https://") && !uri.starts_with("http://") {
@@ -49,9 +49,15 @@ pub(crate) fn check(uri: &str) -> Result<(), &'static str> {
     Ok(())
 }
 
+/// Whether every character can be in a URI, quotes aside.
+pub(crate) fn is_written_like_a_uri(text: &str) -> bool {
+    text.bytes().all(|byte| byte.is_ascii_graphic() && !br#""'<>\^`{|}"#.contains(&byte))
+}
+
 /// Whether a request that names this URI means one of the registered ones.
 pub(crate) fn is_registered(registered: &[String], requested: &str) -> bool {
-    check(requested).is_ok() && registered.iter().any(|known| known == requested || differs_in_port(known, requested))
+    check(requested).is_ok()
+        && registered.iter().any(|known| known == requested || differs_in_port(known, requested))
 }
 
 fn differs_in_port(known: &str, requested: &str) -> bool {
@@ -139,19 +145,61 @@ mod tests {
             assert_eq!(check(uri), Ok(()), "{uri}");
         }
         let bad = [
-            "", "/cb", "app.example/cb", "http://app.example/cb", "http://10.0.0.1/cb", "http://127.0.0.1.evil.example/",
-            "http://localhost.evil.example/", "http://localhost@evil.example/", "https://a@evil.example/",
-            "https://:x@evil.example/", "https://@evil.example/", "javascript:alert(1)", "JavaScript:alert(1)",
-            " javascript:alert(1)", "java\tscript:alert(1)", "\u{1}javascript:alert(1)", "javascript://app.example/%0aalert(1)",
-            "data:text/html,x", "vbscript:x", "file:///etc/passwd", "blob:https://app.example/1", "about:blank",
-            "com.example.app:/cb", "myapp://cb", "HTTPS://app.example/cb", "https:app.example/cb", "https:/app.example/cb",
-            "https:///app.example/cb", "https:\\\\app.example/cb", "https://app.example\\@evil.example/",
-            "https://APP.example/cb", "https://app.example/a/../cb", "https://app.example/%2e%2e/cb", "https://app.example:443/cb",
-            "http://127.1/cb", "http://2130706433/cb", "http://0x7f.1/cb", "http://[::ffff:127.0.0.1]/cb", "http://0.0.0.0/cb",
-            "https://app.example/cb#", "https://app.example/cb#x", "https://app.example/cb x", "https://app.example/cb\n",
-            "https://app.example/\u{202e}", "https://ⓛocalhost/", "https://app.example/cb?code=1", "https://app.example/?iss=x",
-            "https://app.example/cb?st%61te=1", "https://app.example/\"onload=", "https://app.example/<script>", "https://",
-            "https://a;script-src.example/cb", "https://a,b.example/cb", "https://*.example/cb", "https://a$b.example/",
+            "",
+            "/cb",
+            "app.example/cb",
+            "http://app.example/cb",
+            "http://10.0.0.1/cb",
+            "http://127.0.0.1.evil.example/",
+            "http://localhost.evil.example/",
+            "http://localhost@evil.example/",
+            "https://a@evil.example/",
+            "https://:x@evil.example/",
+            "https://@evil.example/",
+            "javascript:alert(1)",
+            "JavaScript:alert(1)",
+            " javascript:alert(1)",
+            "java\tscript:alert(1)",
+            "\u{1}javascript:alert(1)",
+            "javascript://app.example/%0aalert(1)",
+            "data:text/html,x",
+            "vbscript:x",
+            "file:///etc/passwd",
+            "blob:https://app.example/1",
+            "about:blank",
+            "com.example.app:/cb",
+            "myapp://cb",
+            "HTTPS://app.example/cb",
+            "https:app.example/cb",
+            "https:/app.example/cb",
+            "https:///app.example/cb",
+            "https:\\\\app.example/cb",
+            "https://app.example\\@evil.example/",
+            "https://APP.example/cb",
+            "https://app.example/a/../cb",
+            "https://app.example/%2e%2e/cb",
+            "https://app.example:443/cb",
+            "http://127.1/cb",
+            "http://2130706433/cb",
+            "http://0x7f.1/cb",
+            "http://[::ffff:127.0.0.1]/cb",
+            "http://0.0.0.0/cb",
+            "https://app.example/cb#",
+            "https://app.example/cb#x",
+            "https://app.example/cb x",
+            "https://app.example/cb\n",
+            "https://app.example/\u{202e}",
+            "https://ⓛocalhost/",
+            "https://app.example/cb?code=1",
+            "https://app.example/?iss=x",
+            "https://app.example/cb?st%61te=1",
+            "https://app.example/\"onload=",
+            "https://app.example/<script>",
+            "https://",
+            "https://a;script-src.example/cb",
+            "https://a,b.example/cb",
+            "https://*.example/cb",
+            "https://a$b.example/",
         ];
         for uri in bad {
             assert!(check(uri).is_err(), "{uri:?}");
@@ -162,22 +210,40 @@ mod tests {
     // covers: AUTH-AS-REDIRECT-EXACT
     #[test]
     fn a_request_names_a_registered_uri_exactly_but_for_a_loopback_port() {
-        let registered = ["https://app.example/cb", "http://127.0.0.1/cb", "http://[::1]:1/cb", "http://localhost:2/cb"]
-            .map(str::to_owned);
+        let registered =
+            ["https://app.example/cb", "http://127.0.0.1/cb", "http://[::1]:1/cb", "http://localhost:2/cb"]
+                .map(str::to_owned);
         let good = [
-            "https://app.example/cb", "http://127.0.0.1/cb", "http://127.0.0.1:5000/cb", "http://[::1]:5000/cb",
+            "https://app.example/cb",
+            "http://127.0.0.1/cb",
+            "http://127.0.0.1:5000/cb",
+            "http://[::1]:5000/cb",
             "http://localhost:3/cb",
         ];
         for uri in good {
             assert!(is_registered(&registered, uri), "{uri}");
         }
         let bad = [
-            "https://app.example/cb/", "https://app.example/cb?x=1", "https://app.example/cb/more", "https://app.example/c",
-            "https://app.example:8443/cb", "https://app.example/CB", "https://app.example.evil.example/cb",
-            "http://app.example/cb", "http://127.0.0.1:5000/cb/", "http://127.0.0.1:5000/", "http://127.0.0.1:5000/cb?x=1",
-            "https://127.0.0.1:5000/cb", "http://127.0.0.2:5000/cb", "http://127.0.0.1:99999/cb", "http://127.0.0.1:/cb",
-            "http://127.0.0.1:5000@evil.example/cb", "http://127.0.0.15000/cb", "http://localhost.evil.example:3/cb",
-            "http://[::1]:5000/cb#", "",
+            "https://app.example/cb/",
+            "https://app.example/cb?x=1",
+            "https://app.example/cb/more",
+            "https://app.example/c",
+            "https://app.example:8443/cb",
+            "https://app.example/CB",
+            "https://app.example.evil.example/cb",
+            "http://app.example/cb",
+            "http://127.0.0.1:5000/cb/",
+            "http://127.0.0.1:5000/",
+            "http://127.0.0.1:5000/cb?x=1",
+            "https://127.0.0.1:5000/cb",
+            "http://127.0.0.2:5000/cb",
+            "http://127.0.0.1:99999/cb",
+            "http://127.0.0.1:/cb",
+            "http://127.0.0.1:5000@evil.example/cb",
+            "http://127.0.0.15000/cb",
+            "http://localhost.evil.example:3/cb",
+            "http://[::1]:5000/cb#",
+            "",
         ];
         for uri in bad {
             assert!(!is_registered(&registered, uri), "{uri}");
@@ -189,6 +255,9 @@ mod tests {
         let parameters = [("code", "a b"), ("state", "&x=\"1\"\r\n")];
         let query = "code=a+b&state=%26x%3D%221%22%0D%0A";
         assert_eq!(with_parameters("https://a.example", &parameters), format!("https://a.example?{query}"));
-        assert_eq!(with_parameters("https://a.example/?t=1", &parameters), format!("https://a.example/?t=1&{query}"));
+        assert_eq!(
+            with_parameters("https://a.example/?t=1", &parameters),
+            format!("https://a.example/?t=1&{query}")
+        );
     }
 }

@@ -103,7 +103,9 @@ impl Method {
             Some(Some("client_secret_post")) => Ok(Self::Secret(Way::Post)),
             Some(Some("none")) => Ok(Self::Nothing),
             Some(Some("private_key_jwt")) => {
-                let keys = object.get("jwks").ok_or_else(|| invalid("private_key_jwt needs jwks; a jwks_uri is not looked at"))?;
+                let keys = object
+                    .get("jwks")
+                    .ok_or_else(|| invalid("private_key_jwt needs jwks; a jwks_uri is not looked at"))?;
                 KeySet::parse(keys.to_string().as_bytes()).map(Self::Keys).map_err(invalid)
             }
             _ => Err(invalid("this token_endpoint_auth_method is not possible")),
@@ -150,7 +152,13 @@ impl Wanted {
             return Err(invalid("application_type is web or native"));
         }
         let refresh = grants.contains(&"refresh_token");
-        Ok(Self { name: text("client_name")?, redirects, method: Method::read(object)?, refresh, application })
+        Ok(Self {
+            name: text("client_name")?,
+            redirects,
+            method: Method::read(object)?,
+            refresh,
+            application,
+        })
     }
 
     /// What is registered, in the words of the request.

@@ -25,6 +25,8 @@ use crate::table::Table;
 
 /// Documents of clients that are fetched at once.
 const FETCHES: usize = 8;
+/// Bytes of a resource's URI.
+const MOST_RESOURCE: usize = 2048;
 
 /// Everything that requests share.
 #[derive(Debug)]
@@ -183,6 +185,9 @@ fn check_path(path: &str) -> Result<()> {
 
 /// Absolute, without a fragment (RFC 8707), https or on this machine.
 fn check_resource(uri: &str) -> Result<(), &'static str> {
+    if uri.len() > MOST_RESOURCE || !redirect::is_written_like_a_uri(uri) {
+        return Err("is too long, or has characters that do not belong into a URI");
+    }
     let url = Url::parse(uri).map_err(|_| "is not an absolute URI")?;
     if uri.contains('#') {
         return Err("has a fragment");

@@ -10,8 +10,8 @@ use axum::Router;
 use axum::body::Body;
 use axum::extract::State;
 use axum::http::header::{
-    ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN, CACHE_CONTROL, HOST, HeaderValue,
-    ORIGIN, VARY,
+    ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN, CACHE_CONTROL,
+    HOST, HeaderValue, ORIGIN, VARY,
 };
 use axum::http::{HeaderMap, Method, Request, StatusCode};
 use axum::middleware::{Next, from_fn, from_fn_with_state};
@@ -85,7 +85,8 @@ fn is_ours(headers: &HeaderMap, port: u16) -> bool {
     let (Some(host), None) = (hosts.next(), hosts.next()) else { return false };
     ["127.0.0.1", "localhost", "[::1]"].iter().any(|name| {
         let whole = format!("{name}:{port}");
-        host.as_bytes().eq_ignore_ascii_case(whole.as_bytes()) || port == 80 && host.as_bytes() == name.as_bytes()
+        host.as_bytes().eq_ignore_ascii_case(whole.as_bytes())
+            || port == 80 && host.as_bytes() == name.as_bytes()
     })
 }
 

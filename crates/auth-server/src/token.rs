@@ -31,7 +31,10 @@ async fn answered(shared: &Shared, request: Request<Body>) -> Result<Value, Refu
         "authorization_code" => code(shared, &client, &form),
         "refresh_token" => refresh(shared, &client, &form),
         "client_credentials" => machine(shared, &client, &form),
-        _ => Err(Refusal::new("unsupported_grant_type", "codes, refresh tokens and client credentials are possible")),
+        _ => Err(Refusal::new(
+            "unsupported_grant_type",
+            "codes, refresh tokens and client credentials are possible",
+        )),
     }
 }
 
@@ -65,7 +68,8 @@ fn machine(shared: &Shared, client: &Known, form: &Form) -> Result<Value, Refusa
     if !client.grants.machine || !client.is_confidential() {
         return Err(Refusal::new("unauthorized_client", "this client is not set up to act for itself"));
     }
-    let scopes = shared.scopes_for(client, form.get("scope")?).map_err(|why| Refusal::new("invalid_scope", why))?;
+    let scopes =
+        shared.scopes_for(client, form.get("scope")?).map_err(|why| Refusal::new("invalid_scope", why))?;
     let resource = resource(shared, form).ok_or_else(|| Refusal::new("invalid_target", TARGET))?;
     shared.machine_token(client, &scopes, &resource)
 }

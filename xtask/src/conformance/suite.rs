@@ -100,7 +100,9 @@ impl Suite {
         command.args([turn.side.name(), what, target]);
         match turn.side {
             // Its scenarios build on each other: they cannot be run one by one.
-            Side::Authorization => command.args(["--client-id", "conformance", "--port", &visit::free_port()?]),
+            Side::Authorization => {
+                command.args(["--client-id", "conformance", "--port", &visit::free_port()?])
+            }
             // Extensions belong to no revision, and run in any.
             _ => command.args(["--scenario", &turn.scenario, "--force"]),
         };

@@ -72,7 +72,8 @@ fn get(url: &str) -> Option<Option<String>> {
     let answer = String::from_utf8_lossy(&answer);
     let mut lines = answer.lines().take_while(|line| !line.is_empty());
     let status = lines.next()?.split(' ').nth(1)?.to_owned();
-    let location = lines.filter_map(|line| line.split_once(':')).find(|(name, _)| name.eq_ignore_ascii_case("location"));
+    let location =
+        lines.filter_map(|line| line.split_once(':')).find(|(name, _)| name.eq_ignore_ascii_case("location"));
     match (status.starts_with('3'), location) {
         (true, Some((_, target))) => Some(Some(target.trim().to_owned())),
         _ => Some(None),

@@ -10,7 +10,8 @@ use serde_json::{Value, json};
 
 use crate::support::{Stage, server, with};
 
-const KIND: (&str, &str) = ("client_assertion_type", "urn:ietf:params:oauth:client-assertion-type:jwt-bearer");
+const KIND: (&str, &str) =
+    ("client_assertion_type", "urn:ietf:params:oauth:client-assertion-type:jwt-bearer");
 
 fn refused() -> (u16, String) {
     (401, "invalid_client".to_owned())
@@ -31,8 +32,17 @@ async fn a_wrong_secret_gets_nothing() {
         assert_eq!(reply.status, 200, "{good}: {reply:?}");
     }
     let headers = [
-        basic("robot:"), basic("robot:wrong"), basic("robot:p:ss w%25rd "), basic("app:"), basic("nobody:x"), basic("robot"), basic(""),
-        "Basic".to_owned(), "Basic !!!".to_owned(), "Bearer x".to_owned(), "basic".to_owned(),
+        basic("robot:"),
+        basic("robot:wrong"),
+        basic("robot:p:ss w%25rd "),
+        basic("app:"),
+        basic("nobody:x"),
+        basic("robot"),
+        basic(""),
+        "Basic".to_owned(),
+        "Basic !!!".to_owned(),
+        "Bearer x".to_owned(),
+        "basic".to_owned(),
     ];
     for header in headers {
         let reply = stage.post_with("/token", &form, &[("authorization", &header)]).await;
@@ -41,8 +51,12 @@ async fn a_wrong_secret_gets_nothing() {
         assert!(!reply.body.contains("p:ss"));
     }
     let forms = [
-        vec![], vec![("client_id", "robot")], vec![("client_id", "robot"), ("client_secret", "wrong")],
-        vec![("client_secret", "p:ss w%rd")], vec![("client_id", "nobody")], vec![("client_id", "app"), ("client_secret", "x")],
+        vec![],
+        vec![("client_id", "robot")],
+        vec![("client_id", "robot"), ("client_secret", "wrong")],
+        vec![("client_secret", "p:ss w%rd")],
+        vec![("client_id", "nobody")],
+        vec![("client_id", "app"), ("client_secret", "x")],
     ];
     for more in forms {
         assert_eq!(stage.post("/token", &[&form[..], &more].concat()).await.refusal(), refused(), "{more:?}");
@@ -56,7 +70,10 @@ async fn two_proofs_are_none() {
     let cases: [(&[(&str, &str)], &[(&str, &str)]); 4] = [
         (&[("client_id", "vault"), ("client_secret", "the secret")], &[("authorization", &basic)]),
         (&[("client_id", "app")], &[("authorization", &basic)]),
-        (&[("client_id", "vault"), ("client_secret", "the secret"), ("client_assertion", "a.b.c"), KIND], &[]),
+        (
+            &[("client_id", "vault"), ("client_secret", "the secret"), ("client_assertion", "a.b.c"), KIND],
+            &[],
+        ),
         (&[], &[("authorization", &basic), ("authorization", &basic)]),
     ];
     for (form, headers) in cases {
@@ -104,9 +121,19 @@ async fn an_assertion_is_by_the_client_for_us_short_lived_and_good_once() {
     assert_eq!(post(&assertion(&stage, &key, &[("aud", endpoint)])).await.status, 200);
 
     let changes = [
-        ("iss", json!("app")), ("sub", json!("app")), ("sub", json!("vault")), ("aud", json!("https://other.example")), ("aud", json!(null)),
-        ("exp", json!(now() - 120)), ("exp", json!(now() + 3600)), ("exp", json!(null)), ("exp", json!("soon")),
-        ("iat", json!(now() + 600)), ("nbf", json!(now() + 600)), ("jti", json!(null)), ("jti", json!("")),
+        ("iss", json!("app")),
+        ("sub", json!("app")),
+        ("sub", json!("vault")),
+        ("aud", json!("https://other.example")),
+        ("aud", json!(null)),
+        ("exp", json!(now() - 120)),
+        ("exp", json!(now() + 3600)),
+        ("exp", json!(null)),
+        ("exp", json!("soon")),
+        ("iat", json!(now() + 600)),
+        ("nbf", json!(now() + 600)),
+        ("jti", json!(null)),
+        ("jti", json!("")),
     ];
     for (name, value) in changes {
         let reply = post(&assertion(&stage, &key, &[(name, value.clone())])).await;
@@ -115,7 +142,14 @@ async fn an_assertion_is_by_the_client_for_us_short_lived_and_good_once() {
     let other = SigningKey::generate_es256().expect("a key");
     let fresh = assertion(&stage, &key, &[]);
     let (signed, _) = fresh.rsplit_once('.').expect("a signature");
-    for bad in [&assertion(&stage, &other, &[]), &format!("{signed}."), &format!("{signed}.AAAA"), signed, "a.b.c", "x"] {
+    for bad in [
+        &assertion(&stage, &other, &[]),
+        &format!("{signed}."),
+        &format!("{signed}.AAAA"),
+        signed,
+        "a.b.c",
+        "x",
+    ] {
         assert_eq!(post(bad).await.refusal(), refused(), "{bad}");
     }
     let fresh = assertion(&stage, &key, &[]);

@@ -12,12 +12,15 @@ async fn another_browser_cannot_answer() {
     let others = other.asked(&Asking::new().with("state", "other")).await;
     let (request, token) = (page.field("request"), page.field("token"));
     let foreign = others.field("token");
-    for (token, cookie) in [(&token, &other.cookie), (&foreign, &other.cookie), (&foreign, &asked.cookie), (&token, &None)] {
+    for (token, cookie) in
+        [(&token, &other.cookie), (&foreign, &other.cookie), (&foreign, &asked.cookie), (&token, &None)]
+    {
         let mut browser = Browser { cookie: cookie.clone(), ..Browser::new(&stage) };
         let form = [("request", request.as_str()), ("token", token), ("decision", "allow")];
         let reply = browser.submit("/consent", &form).await;
         assert!(reply.status == 403 && reply.is_page(), "{reply:?}");
-        let reply = browser.submit("/login", &[("request", &request), ("token", token), ("name", "mallory")]).await;
+        let reply =
+            browser.submit("/login", &[("request", &request), ("token", token), ("name", "mallory")]).await;
         assert!(reply.status == 403 && reply.is_page(), "{reply:?}");
     }
     assert!(asked.decide(&page, "allow").await.parameter("code").is_some(), "the right one still can");
@@ -30,7 +33,8 @@ async fn a_page_of_another_site_cannot_answer() {
     let page = browser.asked(&Asking::new()).await;
     let (request, token) = (page.field("request"), page.field("token"));
     let form = [("request", request.as_str()), ("token", &token), ("decision", "allow")];
-    for origin in ["https://evil.example", "null", "http://127.0.0.1", &format!("https://{}", stage.address)] {
+    for origin in ["https://evil.example", "null", "http://127.0.0.1", &format!("https://{}", stage.address)]
+    {
         assert_eq!(browser.submit_from(origin, "/consent", &form).await.status, 403, "{origin}");
     }
     for missing in ["request", "token"] {
@@ -71,7 +75,8 @@ async fn signing_in_is_remembered_and_agreeing_is_not() {
 async fn a_second_client_that_registers_is_stopped_at_the_consent_page_although_the_first_was_approved() {
     let stage = Stage::new(server()).await;
     let mut browser = Browser::new(&stage);
-    let registration = json!({ "redirect_uris": ["http://127.0.0.1/callback"], "token_endpoint_auth_method": "none" });
+    let registration =
+        json!({ "redirect_uris": ["http://127.0.0.1/callback"], "token_endpoint_auth_method": "none" });
     let first = stage.register(&registration).await.text("client_id");
     let page = browser.asked(&Asking::new().with("client_id", &first)).await;
     assert!(browser.decide(&page, "allow").await.parameter("code").is_some());
@@ -112,7 +117,8 @@ async fn names_and_the_password_are_checked() {
     let page = browser.open(&Asking::new()).await;
     assert!(page.body.contains("Development password"));
     let (request, token) = (page.field("request"), page.field("token"));
-    let attempts = [("ada", ""), ("ada", "wrong"), ("grace", "hunter2"), ("", "hunter2"), ("client:app", "hunter2")];
+    let attempts =
+        [("ada", ""), ("ada", "wrong"), ("grace", "hunter2"), ("", "hunter2"), ("client:app", "hunter2")];
     for (name, password) in attempts {
         let form = [("request", request.as_str()), ("token", &token), ("name", name), ("password", password)];
         let reply = browser.submit("/login", &form).await;
@@ -146,7 +152,9 @@ async fn approving_everything_is_said_on_every_page() {
 async fn cookies_of_others_are_not_ours() {
     let stage = Stage::new(server()).await;
     let name = format!("contexture-auth-{}", stage.address.port());
-    for cookie in ["", "a", "a=b", &format!("{name}=guess"), &format!("x{name}=a; {name}="), &"a=b; ".repeat(500)] {
+    for cookie in
+        ["", "a", "a=b", &format!("{name}=guess"), &format!("x{name}=a; {name}="), &"a=b; ".repeat(500)]
+    {
         let reply = send(stage.address, "GET", &Asking::new().target(), &[("cookie", cookie)], "").await;
         assert_eq!(reply.status, 200, "{cookie}");
         assert!(reply.header("set-cookie").is_some() && reply.body.contains("Sign in"), "{cookie}");

@@ -60,7 +60,9 @@ fn id(address: SocketAddr) -> String {
 
 fn answer(status: &str, kind: &str, body: &str) -> String {
     let length = body.len();
-    format!("HTTP/1.1 {status}\r\ncontent-type: {kind}\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n{body}")
+    format!(
+        "HTTP/1.1 {status}\r\ncontent-type: {kind}\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n{body}"
+    )
 }
 
 #[tokio::test]
@@ -78,7 +80,8 @@ async fn a_client_is_known_by_its_document() {
 async fn the_page_says_where_the_client_is_described() {
     let stage = Stage::new(crate::support::server()).await;
     let site = Site::with_document(|_| {}).await;
-    let page = crate::support::Browser::new(&stage).asked(&Asking::new().with("client_id", &id(site.address))).await;
+    let page =
+        crate::support::Browser::new(&stage).asked(&Asking::new().with("client_id", &id(site.address))).await;
     for shown in ["A page", &id(site.address), "127.0.0.1:5000", "only what that says"] {
         assert!(page.body.contains(shown), "{shown}: {page:?}");
     }
@@ -87,7 +90,8 @@ async fn the_page_says_where_the_client_is_described() {
 #[tokio::test]
 async fn a_redirect_uri_that_the_document_does_not_name_gets_a_page() {
     let stage = Stage::new(approving()).await;
-    let site = Site::with_document(|document| document["redirect_uris"] = json!(["https://app.example/cb"])).await;
+    let site =
+        Site::with_document(|document| document["redirect_uris"] = json!(["https://app.example/cb"])).await;
     let reply = stage.get(&Asking::new().with("client_id", &id(site.address)).target()).await;
     assert!(reply.status == 400 && reply.is_page(), "{reply:?}");
 }
@@ -97,11 +101,13 @@ async fn hostile_documents_describe_nobody() {
     let stage = Stage::new(approving()).await;
     let huge = "x".repeat(2_000_000);
     let sites = [
-        Site::with_document(|document| document["client_id"] = json!("https://app.example/client.json")).await,
+        Site::with_document(|document| document["client_id"] = json!("https://app.example/client.json"))
+            .await,
         Site::with_document(|document| document["client_name"] = json!(null)).await,
         Site::with_document(|document| document["redirect_uris"] = json!(["javascript:alert(1)"])).await,
         Site::with_document(|document| document["client_secret"] = json!("x")).await,
-        Site::with_document(|document| document["token_endpoint_auth_method"] = json!("client_secret_basic")).await,
+        Site::with_document(|document| document["token_endpoint_auth_method"] = json!("client_secret_basic"))
+            .await,
         Site::with_document(|document| document["padding"] = json!("x".repeat(20_000))).await,
         Site::with_document(|document| document["padding"] = json!(huge)).await,
         Site::new(|_| answer("200 OK", "application/json", "[]")).await,
@@ -127,12 +133,26 @@ async fn addresses_that_must_not_be_reached_are_not() {
     let port = canary.address.port();
     let own = stage.address;
     let ids = [
-        "http://10.0.0.1/c".to_owned(), "https://10.0.0.1/c".to_owned(), "https://169.254.169.254/latest/meta-data".to_owned(),
-        "https://192.168.1.1/c".to_owned(), "https://[fd00::1]/c".to_owned(), "https://100.64.0.1/c".to_owned(), "https://0.0.0.0/c".to_owned(),
-        "file:///etc/passwd".to_owned(), "ftp://127.0.0.1/c".to_owned(), format!("http://127.0.0.1:{port}/"), format!("http://127.0.0.1:{port}"),
-        format!("http://127.0.0.1:{port}/c?x"), format!("http://127.0.0.1:{port}/c#x"), format!("http://u@127.0.0.1:{port}/c"),
-        format!("http://127.1:{port}/c"), format!("http://0x7f000001:{port}/c"), format!("http://127.0.0.1:{port}/a/../c"),
-        format!("http://{own}/authorize"), format!("http://localhost:{}/jwks", own.port()), format!("HTTP://127.0.0.1:{port}/c"),
+        "http://10.0.0.1/c".to_owned(),
+        "https://10.0.0.1/c".to_owned(),
+        "https://169.254.169.254/latest/meta-data".to_owned(),
+        "https://192.168.1.1/c".to_owned(),
+        "https://[fd00::1]/c".to_owned(),
+        "https://100.64.0.1/c".to_owned(),
+        "https://0.0.0.0/c".to_owned(),
+        "file:///etc/passwd".to_owned(),
+        "ftp://127.0.0.1/c".to_owned(),
+        format!("http://127.0.0.1:{port}/"),
+        format!("http://127.0.0.1:{port}"),
+        format!("http://127.0.0.1:{port}/c?x"),
+        format!("http://127.0.0.1:{port}/c#x"),
+        format!("http://u@127.0.0.1:{port}/c"),
+        format!("http://127.1:{port}/c"),
+        format!("http://0x7f000001:{port}/c"),
+        format!("http://127.0.0.1:{port}/a/../c"),
+        format!("http://{own}/authorize"),
+        format!("http://localhost:{}/jwks", own.port()),
+        format!("HTTP://127.0.0.1:{port}/c"),
     ];
     for id in ids {
         let reply = stage.get(&Asking::new().with("client_id", &id).target()).await;

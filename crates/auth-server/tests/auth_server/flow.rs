@@ -135,5 +135,8 @@ async fn what_is_wrong_with_a_token_request_is_said() {
     assert_eq!(reply.refusal(), (400, "invalid_request".to_owned()));
     assert_eq!(stage.get("/token").await.status, 405);
     let large = "x".repeat(100_000);
-    assert_eq!(stage.post("/token", &[("code", &large)]).await.refusal(), (400, "invalid_request".to_owned()));
+    assert_eq!(
+        stage.post("/token", &[("code", &large)]).await.refusal(),
+        (400, "invalid_request".to_owned())
+    );
 }

@@ -16,8 +16,13 @@ async fn a_token_is_described_to_those_who_may_know() {
     assert_eq!(seen.header("cache-control"), Some("no-store"));
     let seen = seen.json();
     let expected = [
-        ("active", json!(true)), ("sub", json!("ada")), ("aud", json!(RESOURCE)), ("client_id", json!("app")),
-        ("scope", json!("notes:read")), ("iss", json!(stage.issuer)), ("token_type", json!("Bearer")),
+        ("active", json!(true)),
+        ("sub", json!("ada")),
+        ("aud", json!(RESOURCE)),
+        ("client_id", json!("app")),
+        ("scope", json!("notes:read")),
+        ("iss", json!(stage.issuer)),
+        ("token_type", json!("Bearer")),
     ];
     for (name, value) in expected {
         assert_eq!(seen[name], value, "{name}");
@@ -65,7 +70,14 @@ async fn a_token_that_is_given_back_is_not_good_any_more() {
     assert!(!stage.is_active(&second.text("access_token")).await, "with the refresh token everything ends");
     assert_eq!(stage.refresh(&refresh).await.refusal(), (400, "invalid_grant".to_owned()));
     for gone in [refresh.as_str(), "never there"] {
-        assert_eq!(stage.post("/revoke", &[("token", gone), ("client_id", "app")]).await.status, 200, "{gone}");
+        assert_eq!(
+            stage.post("/revoke", &[("token", gone), ("client_id", "app")]).await.status,
+            200,
+            "{gone}"
+        );
     }
-    assert_eq!(stage.post("/revoke", &[("client_id", "app")]).await.refusal(), (400, "invalid_request".to_owned()));
+    assert_eq!(
+        stage.post("/revoke", &[("client_id", "app")]).await.refusal(),
+        (400, "invalid_request".to_owned())
+    );
 }

@@ -20,11 +20,16 @@ async fn metadata_are_at_every_address_where_clients_look() {
         }
         for place in places {
             let reply = stage.get(&place).await;
-            assert_eq!((reply.status, reply.header("content-type")), (200, Some("application/json")), "{place}");
+            assert_eq!(
+                (reply.status, reply.header("content-type")),
+                (200, Some("application/json")),
+                "{place}"
+            );
             let document = reply.json();
             assert_eq!(document["issuer"], stage.issuer);
             for endpoint in ["authorization", "token", "registration", "revocation", "introspection"] {
-                let address = document[format!("{endpoint}_endpoint")].as_str().expect("an address").to_owned();
+                let address =
+                    document[format!("{endpoint}_endpoint")].as_str().expect("an address").to_owned();
                 assert!(address.starts_with(&format!("{}/", stage.issuer)), "{address}");
             }
             assert_eq!(document["response_types_supported"], json!(["code"]));
@@ -95,11 +100,24 @@ async fn requests_for_another_host_are_refused() {
         let host = format!("{host}:{port}");
         assert_eq!(send(stage.address, "GET", "/", &[("host", &host)], "").await.status, 200, "{host}");
     }
-    for host in ["evil.example", &format!("evil.example:{port}"), "127.0.0.1:1", &format!("localhost.evil.example:{port}")] {
+    for host in [
+        "evil.example",
+        &format!("evil.example:{port}"),
+        "127.0.0.1:1",
+        &format!("localhost.evil.example:{port}"),
+    ] {
         for target in ["/", "/jwks", "/.well-known/oauth-authorization-server"] {
-            assert_eq!(send(stage.address, "GET", target, &[("host", host)], "").await.status, 403, "{host} {target}");
+            assert_eq!(
+                send(stage.address, "GET", target, &[("host", host)], "").await.status,
+                403,
+                "{host} {target}"
+            );
         }
-        assert_eq!(send(stage.address, "POST", "/register", &[("host", host)], "{}").await.status, 403, "{host}");
+        assert_eq!(
+            send(stage.address, "POST", "/register", &[("host", host)], "{}").await.status,
+            403,
+            "{host}"
+        );
     }
     let twice = [("host", "127.0.0.1"), ("host", "evil.example")];
     assert_ne!(send(stage.address, "GET", "/", &twice, "").await.status, 200);
@@ -120,7 +138,10 @@ async fn pages_of_other_hosts_read_documents_only() {
         assert_eq!(null.status, 403, "{path}");
     }
     let asked = send(stage.address, "OPTIONS", "/token", &[near], "").await;
-    assert_eq!((asked.status, asked.header("access-control-allow-origin")), (204, Some("http://localhost:6274")));
+    assert_eq!(
+        (asked.status, asked.header("access-control-allow-origin")),
+        (204, Some("http://localhost:6274"))
+    );
     let page = send(stage.address, "GET", "/authorize", &[near], "").await;
     assert_eq!(page.header("access-control-allow-origin"), None);
 }

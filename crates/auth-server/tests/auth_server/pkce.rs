@@ -56,7 +56,8 @@ async fn a_code_without_its_verifier_gets_no_token() {
 #[tokio::test]
 async fn confidential_clients_need_it_too() {
     let stage = Stage::new(approving()).await;
-    let asking = Asking::new().with("client_id", "vault").without("code_challenge").without("code_challenge_method");
+    let asking =
+        Asking::new().with("client_id", "vault").without("code_challenge").without("code_challenge_method");
     assert_eq!(stage.get(&asking.target()).await.parameter("error").as_deref(), Some("invalid_request"));
     let code = stage.code(&Asking::new().with("client_id", "vault")).await;
     let form = with(&redemption(&code), "client_id", Some("vault"));

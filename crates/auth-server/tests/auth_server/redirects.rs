@@ -96,7 +96,11 @@ async fn errors_go_to_the_client_once_both_are_known_to_belong_together() {
         (Asking::new().with("state", &long), "invalid_request", None),
         (Asking::new().with("response_mode", "fragment"), "invalid_request", Some("xyz")),
         (Asking::new().with("request", "e30.e30."), "request_not_supported", Some("xyz")),
-        (Asking::new().with("request_uri", "https://evil.example/"), "request_uri_not_supported", Some("xyz")),
+        (
+            Asking::new().with("request_uri", "https://evil.example/"),
+            "request_uri_not_supported",
+            Some("xyz"),
+        ),
         (Asking::new().without("state").with("resource", "x"), "invalid_target", None),
     ];
     for (asking, error, state) in cases {
@@ -129,7 +133,10 @@ async fn a_no_goes_where_a_yes_would_have_gone_and_nowhere_else() {
         ];
         let back = browser.submit("/consent", &form).await;
         assert_eq!(back.status, 303);
-        assert!(back.header("location").expect("an address").starts_with(&format!("{CALLBACK}?")), "{back:?}");
+        assert!(
+            back.header("location").expect("an address").starts_with(&format!("{CALLBACK}?")),
+            "{back:?}"
+        );
         assert_eq!(back.parameter("error").as_deref(), Some("access_denied"), "{decision}");
         assert_eq!(back.parameter("state").as_deref(), Some("xyz"));
         assert_eq!(back.parameter("iss"), Some(stage.issuer.clone()));
@@ -150,13 +157,21 @@ async fn a_browser_is_sent_to_a_stranger_only_when_somebody_says_so() {
         // An error is no reason to go there by itself: that would be an open redirector.
         let reply = stage.get(&asking.clone().with("response_type", "token").target()).await;
         assert!(reply.status == 400 && reply.is_page(), "{reply:?}");
-        assert!(reply.body.contains("href=\"https://stranger.example/cb?error=unsupported_response_type&amp;"));
+        assert!(
+            reply.body.contains("href=\"https://stranger.example/cb?error=unsupported_response_type&amp;")
+        );
         assert!(reply.body.contains("If you trust <b>stranger.example</b>"), "{reply:?}");
         // Nor is approving everything, which is for programs on this machine.
         let mut browser = Browser::new(&stage);
         let page = browser.asked(&asking).await;
-        assert!(page.is_page() && page.body.contains("stranger.example") && page.body.contains("registered itself"));
+        assert!(
+            page.is_page()
+                && page.body.contains("stranger.example")
+                && page.body.contains("registered itself")
+        );
         let back = browser.decide(&page, "allow").await;
-        assert!(back.header("location").is_some_and(|to| to.starts_with("https://stranger.example/cb?code=")));
+        assert!(
+            back.header("location").is_some_and(|to| to.starts_with("https://stranger.example/cb?code="))
+        );
     }
 }

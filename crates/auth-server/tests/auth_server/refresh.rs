@@ -31,7 +31,11 @@ async fn a_refresh_token_is_replaced_and_the_old_one_ends_the_grant() {
     assert!(stage.is_active(&third.text("access_token")).await);
 
     assert_eq!(stage.refresh(&first.text("refresh_token")).await.refusal(), refused(), "it was used before");
-    assert_eq!(stage.refresh(&third.text("refresh_token")).await.refusal(), refused(), "the family has ended");
+    assert_eq!(
+        stage.refresh(&third.text("refresh_token")).await.refusal(),
+        refused(),
+        "the family has ended"
+    );
     for reply in [&first, &second, &third] {
         assert!(!stage.is_active(&reply.text("access_token")).await);
     }
@@ -47,7 +51,8 @@ async fn of_two_refreshes_at_once_one_is_late() {
 
 #[tokio::test]
 async fn another_client_cannot_use_it_nor_end_it() {
-    let stage = Stage::new(approving().client(Client::public("thief").redirect("http://127.0.0.1/callback"))).await;
+    let stage =
+        Stage::new(approving().client(Client::public("thief").redirect("http://127.0.0.1/callback"))).await;
     let token = tokens(&stage, &Asking::new()).await.text("refresh_token");
     let form = [("grant_type", "refresh_token"), ("client_id", "thief"), ("refresh_token", token.as_str())];
     assert_eq!(stage.post("/token", &form).await.refusal(), refused());
@@ -87,7 +92,8 @@ async fn tokens_of_others_are_not_taken() {
     assert!(!stage.is_active(&foreign.text("access_token")).await);
 
     let key = SigningKey::generate_es256().expect("a key");
-    let claims = json!({ "iss": stage.issuer, "sub": "ada", "aud": RESOURCE, "exp": 99_999_999_999_u64, "jti": "x" });
+    let claims =
+        json!({ "iss": stage.issuer, "sub": "ada", "aud": RESOURCE, "exp": 99_999_999_999_u64, "jti": "x" });
     let forged = key.sign(&[("typ", "at+jwt")], &claims).expect("signed");
     assert!(!stage.is_active(&forged).await);
     let own = tokens(&stage, &Asking::new()).await;

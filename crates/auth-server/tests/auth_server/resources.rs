@@ -15,7 +15,15 @@ async fn audience(stage: &Stage, asking: &Asking) -> Value {
 #[tokio::test]
 async fn a_resource_that_cannot_be_one_is_refused() {
     let stage = Stage::new(approving()).await;
-    let bad = ["mcp", "/mcp", "http://example.com/mcp", "https://example.com/mcp#x", "urn:x", "javascript:alert(1)", "ftp://h/x"];
+    let bad = [
+        "mcp",
+        "/mcp",
+        "http://example.com/mcp",
+        "https://example.com/mcp#x",
+        "urn:x",
+        "javascript:alert(1)",
+        "ftp://h/x",
+    ];
     for resource in bad {
         let reply = stage.get(&Asking::new().with("resource", resource).target()).await;
         assert_eq!(reply.parameter("error").as_deref(), Some("invalid_target"), "{resource}");
@@ -28,10 +36,18 @@ async fn a_resource_that_cannot_be_one_is_refused() {
 async fn only_resources_that_were_set_up_get_tokens() {
     let stage = Stage::new(approving().resource(RESOURCE).resource("https://example.com")).await;
     assert_eq!(audience(&stage, &Asking::new()).await, RESOURCE);
-    assert_eq!(audience(&stage, &Asking::new().with("resource", "HTTPS://EXAMPLE.com/")).await, "https://example.com");
+    assert_eq!(
+        audience(&stage, &Asking::new().with("resource", "HTTPS://EXAMPLE.com/")).await,
+        "https://example.com"
+    );
     // Clients of the older revisions name none.
     assert_eq!(audience(&stage, &Asking::new().without("resource")).await, RESOURCE);
-    for resource in ["http://127.0.0.1:8000/", "http://127.0.0.1:8000/mcp/", "http://127.0.0.1:8001/mcp", "https://example.com/x"] {
+    for resource in [
+        "http://127.0.0.1:8000/",
+        "http://127.0.0.1:8000/mcp/",
+        "http://127.0.0.1:8001/mcp",
+        "https://example.com/x",
+    ] {
         let reply = stage.get(&Asking::new().with("resource", resource).target()).await;
         assert_eq!(reply.parameter("error").as_deref(), Some("invalid_target"), "{resource}");
     }
@@ -46,7 +62,11 @@ async fn without_any_resource_a_token_is_good_for_nobody_else() {
 #[tokio::test]
 async fn a_token_request_cannot_name_another_resource() {
     let stage = Stage::new(approving()).await;
-    for (asked, named) in [(Some(RESOURCE), "http://127.0.0.1:8000/other"), (Some(RESOURCE), "not a resource"), (None, RESOURCE)] {
+    for (asked, named) in [
+        (Some(RESOURCE), "http://127.0.0.1:8000/other"),
+        (Some(RESOURCE), "not a resource"),
+        (None, RESOURCE),
+    ] {
         let asking = Asking::new().without("resource");
         let asking = asked.map_or(asking.clone(), |asked| asking.with("resource", asked));
         let code = stage.code(&asking).await;

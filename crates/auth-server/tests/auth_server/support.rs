@@ -50,7 +50,12 @@ impl Stage {
         self.post_with(path, form, &[]).await
     }
 
-    pub(crate) async fn post_with(&self, path: &str, form: &[(&str, &str)], headers: &[(&str, &str)]) -> Reply {
+    pub(crate) async fn post_with(
+        &self,
+        path: &str,
+        form: &[(&str, &str)],
+        headers: &[(&str, &str)],
+    ) -> Reply {
         let kind = ("content-type", "application/x-www-form-urlencoded");
         send(self.address, "POST", path, &[&[kind], headers].concat(), &encoded(form)).await
     }
@@ -72,7 +77,11 @@ impl Stage {
     }
 
     pub(crate) async fn refresh(&self, token: &str) -> Reply {
-        self.post("/token", &[("grant_type", "refresh_token"), ("client_id", "app"), ("refresh_token", token)]).await
+        self.post(
+            "/token",
+            &[("grant_type", "refresh_token"), ("client_id", "app"), ("refresh_token", token)],
+        )
+        .await
     }
 
     /// Whether `vault`, which was set up to look at tokens, is told that this one is good.
@@ -102,7 +111,11 @@ pub(crate) fn redemption(code: &str) -> [(&str, &str); 5] {
 }
 
 /// A form with one parameter changed, or left out.
-pub(crate) fn with<'a>(form: &[(&'a str, &'a str)], name: &'a str, value: Option<&'a str>) -> Vec<(&'a str, &'a str)> {
+pub(crate) fn with<'a>(
+    form: &[(&'a str, &'a str)],
+    name: &'a str,
+    value: Option<&'a str>,
+) -> Vec<(&'a str, &'a str)> {
     let others = form.iter().copied().filter(|(known, _)| *known != name);
     others.chain(value.map(|value| (name, value))).collect()
 }
@@ -189,7 +202,8 @@ impl Reply {
     /// A parameter of the address that we are sent to; there must be only one of the name.
     pub(crate) fn parameter(&self, name: &str) -> Option<String> {
         let url = Url::parse(self.header("location")?).expect("an address");
-        let mut values = url.query_pairs().filter(|(known, _)| known == name).map(|(_, value)| value.into_owned());
+        let mut values =
+            url.query_pairs().filter(|(known, _)| known == name).map(|(_, value)| value.into_owned());
         let value = values.next();
         assert_eq!(values.next(), None, "{name} is there twice");
         value
@@ -219,7 +233,8 @@ pub(crate) async fn send(
     headers: &[(&str, &str)],
     body: &str,
 ) -> Reply {
-    let mut text = format!("{method} {target} HTTP/1.1\r\nconnection: close\r\ncontent-length: {}\r\n", body.len());
+    let mut text =
+        format!("{method} {target} HTTP/1.1\r\nconnection: close\r\ncontent-length: {}\r\n", body.len());
     if !headers.iter().any(|(name, _)| *name == "host") {
         text += &format!("host: {address}\r\n");
     }
@@ -242,7 +257,7 @@ pub(crate) async fn send(
 
 /// Somebody's browser.
 pub(crate) struct Browser<'a> {
-    stage: &'a Stage,
+    pub(crate) stage: &'a Stage,
     pub(crate) cookie: Option<String>,
     pub(crate) path: &'static str,
 }

@@ -46,7 +46,11 @@ fn ask(method: &str, url: &str, headers: &[(&str, &str)], body: &str) -> (String
     let (host, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
     let mut stream = TcpStream::connect(host).expect("connected");
     let length = body.len();
-    write!(stream, "{method} {path} HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\ncontent-length: {length}\r\n").expect("sent");
+    write!(
+        stream,
+        "{method} {path} HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\ncontent-length: {length}\r\n"
+    )
+    .expect("sent");
     for (name, value) in headers {
         write!(stream, "{name}: {value}\r\n").expect("sent");
     }
@@ -73,14 +77,16 @@ fn cookie(head: &str) -> String {
 }
 
 fn field<'a>(page: &'a str, name: &str) -> &'a str {
-    let rest = page.split_once(&format!("name={name} value=\"")).unwrap_or_else(|| panic!("no {name}: {page}")).1;
+    let rest =
+        page.split_once(&format!("name={name} value=\"")).unwrap_or_else(|| panic!("no {name}: {page}")).1;
     rest.split_once('"').expect("a value").0
 }
 
 /// Registers, signs in, agrees, and gets a token with these scopes (encoded).
 fn token(issuer: &str, scopes: &str) -> String {
     let registration = format!(r#"{{"redirect_uris":["{CALLBACK}"],"token_endpoint_auth_method":"none"}}"#);
-    let (_, body) = ask("POST", &format!("{issuer}/register"), &[("content-type", "application/json")], &registration);
+    let (_, body) =
+        ask("POST", &format!("{issuer}/register"), &[("content-type", "application/json")], &registration);
     let client: Value = serde_json::from_str(&body).expect("JSON");
     let id = client["client_id"].as_str().expect("an id");
     let query = format!(
@@ -106,7 +112,8 @@ fn with_token(url: &str, token: &str, arguments: &[&str]) -> Run {
 
 #[test]
 fn it_says_what_it_is_and_where() {
-    let mut server = Serving::new(&["auth-server", "--scope", "a", "--approve-all", "ada", "--token-seconds", "7"]);
+    let mut server =
+        Serving::new(&["auth-server", "--scope", "a", "--approve-all", "ada", "--token-seconds", "7"]);
     let issuer = server.says("listening on ");
     assert!(issuer.starts_with("http://127.0.0.1:"), "{issuer}");
     assert!(server.says("This authorization server is for development").contains("never"));
@@ -144,7 +151,12 @@ fn the_protected_demo_wants_a_token_and_for_one_tool_a_better_one() {
     let better = token(&issuer, "demo:use+demo:sign");
     for era in ["legacy", "modern"] {
         let signed = with_token(&url, &better, &["call", "sign_guestbook", "--era", era]);
-        assert_eq!((signed.code, signed.stdout.as_str()), (Some(0), "ada was here\n"), "{era}: {}", signed.stderr);
+        assert_eq!(
+            (signed.code, signed.stdout.as_str()),
+            (Some(0), "ada was here\n"),
+            "{era}: {}",
+            signed.stderr
+        );
     }
     let foreign = with_token(&url, "e30.e30.AAAA", &["tools", "list"]);
     assert_eq!(foreign.code, Some(3), "{}", foreign.stderr);
