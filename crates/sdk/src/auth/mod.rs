@@ -13,7 +13,11 @@ pub(crate) mod challenge;
 pub mod jwt;
 pub mod metadata;
 pub mod outbound;
+#[cfg(feature = "http-server")]
+mod resource;
 mod secret;
 
 pub use crate::scopes::Scopes;
+#[cfg(feature = "http-server")]
+pub use resource::{Issuer, Protection, TokenVerifier, Unverified, Verifying};
 pub use secret::Secret;
