@@ -12,6 +12,7 @@ mod story;
 mod tape;
 mod terminal;
 mod trace;
+mod trip;
 mod verbs;
 
 use std::process::ExitCode;
@@ -50,8 +51,8 @@ fn misread(error: &clap::Error) -> ExitCode {
         };
     }
     let arguments: Vec<_> = std::env::args_os().skip(1).take_while(|argument| argument != "--").collect();
-    let wants_json = arguments.iter().any(|argument| argument == "--format=json")
-        || arguments.windows(2).any(|pair| pair[0] == "--format" && pair[1] == "json");
+    let wants_json = arguments.iter().any(|argument| argument == "--format=json" || argument == "-ojson")
+        || arguments.windows(2).any(|pair| (pair[0] == "--format" || pair[0] == "-o") && pair[1] == "json");
     if wants_json {
         return Failure::usage(error.render().to_string()).report(Format::Json);
     }

@@ -35,6 +35,29 @@ pub(crate) enum Verb {
         #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
         page_size: Option<u32>,
     },
+    /// Logs in to a server that wants to know who asks. Afterwards every verb may use it.
+    Login {
+        /// Opens no browser: shows the address to visit, and takes the one that the browser ends at from
+        /// standard input, if it cannot come back by itself.
+        #[arg(long)]
+        headless: bool,
+        /// Asks for this scope, too; can be repeated.
+        #[arg(long = "scope", value_name = "SCOPE")]
+        scopes: Vec<String>,
+        /// The client id that the authorization server knows, where it takes no registrations. A secret that belongs
+        /// to it is taken from the variable CONTEXTURE_CLIENT_SECRET.
+        #[arg(long, value_name = "ID")]
+        client_id: Option<String>,
+        /// The one port on this machine that the way back from the login may lead to.
+        #[arg(long, value_name = "PORT", value_parser = clap::value_parser!(u16).range(1..))]
+        port: Option<u16>,
+        #[command(flatten)]
+        door: Door,
+    },
+    /// Forgets how to log in to a server.
+    Logout(Door),
+    /// What is known about a login: who issued it, for what, and for how long. Never a token.
+    Auth(Door),
     /// The tools of a server.
     #[command(subcommand)]
     Tools(Listing),
@@ -92,11 +115,22 @@ impl Listing {
     }
 }
 
+/// Which server to log in to.
+#[derive(Debug, Args)]
+pub(crate) struct Door {
+    /// The server's URL.
+    #[arg(value_name = "TARGET", value_parser = url)]
+    pub(crate) url: String,
+    /// How to print results, and errors.
+    #[arg(long, short = 'o', value_enum, default_value_t, value_name = "FORMAT")]
+    pub(crate) format: Format,
+}
+
 /// Which server, and how to talk to it.
 #[derive(Debug, Args)]
 pub(crate) struct Target {
     /// How to print results, and errors.
-    #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
+    #[arg(long, short = 'o', value_enum, default_value_t, value_name = "FORMAT")]
     pub(crate) format: Format,
     /// Speaks only this revision.
     #[arg(long, value_name = "DATE", value_parser = revision, conflicts_with = "era")]
@@ -159,8 +193,12 @@ impl Target {
     /// The server's URL, if it is one.
     pub(crate) fn url(&self) -> Option<&str> {
         let [only] = self.command.as_slice() else { return None };
-        let text = only.to_str()?;
-        ["http://", "https://"].iter().any(|scheme| text.starts_with(scheme)).then_some(text)
+        only.to_str().filter(|text| is_url(text))
+    }
+
+    /// Whether the person says themselves who asks.
+    pub(crate) fn has_credentials(&self) -> bool {
+        self.headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("authorization"))
     }
 
     /// The revisions to try.
@@ -197,6 +235,14 @@ pub(crate) enum Wanted {
 
 fn revision(date: &str) -> Result<Revision, String> {
     Revision::parse(date).ok_or_else(|| format!("one of {}", Revision::ALL.map(Revision::as_str).join(", ")))
+}
+
+fn is_url(text: &str) -> bool {
+    ["http://", "https://"].iter().any(|scheme| text.starts_with(scheme))
+}
+
+fn url(text: &str) -> Result<String, String> {
+    if is_url(text) { Ok(text.to_owned()) } else { Err("a URL, https://… or http://…".to_owned()) }
 }
 
 fn header(line: &str) -> Result<(String, String), String> {

@@ -4,6 +4,12 @@
 mod arguments;
 #[path = "cli/ends.rs"]
 mod ends;
+#[path = "cli/guarded.rs"]
+mod guarded;
+#[path = "cli/login.rs"]
+mod login;
+#[path = "cli/people.rs"]
+mod people;
 #[path = "cli/story.rs"]
 mod story;
 #[path = "cli/strangers.rs"]

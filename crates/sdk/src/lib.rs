@@ -39,8 +39,9 @@
 //!
 //! # Features
 //!
-//! All are on by default and additive: `server`, `client`, `http` (both sides of it; or `http-server` and `http-client`
+//! All are additive. On by default: `server`, `client`, `http` (both sides of it; or `http-server` and `http-client`
 //! alone), `auth` ([authorization](auth)), `macros`, `validation` (JSON Schemas are checked).
+//! One is not: `keyring` (tokens are kept under a key in the keyring of the operating system).
 //! Bounds on what a peer may cost are in [`Policy`].
 
 #[cfg(feature = "macros")]
@@ -66,7 +67,7 @@ pub mod transport;
 #[cfg(feature = "client")]
 pub use client::Client;
 pub use contexture_core::{engine, json_rpc, model, revision};
-pub use error::{Capability, Error, HttpRefusal, Result};
+pub use error::{AuthorizationFailure, AuthorizationStep, Capability, Error, HttpRefusal, Result};
 pub use policy::Policy;
 pub use scopes::Scopes;
 #[cfg(feature = "server")]

@@ -79,6 +79,13 @@ impl Suite {
         Ok(names)
     }
 
+    /// The names of the scenarios that belong to extensions.
+    pub fn extensions(&self, side: Side) -> Result<Vec<String>, String> {
+        let text = process::capture(self.command().args(["list", &format!("--{}", side.name())]))?;
+        let extensions = text.lines().filter(|line| line.contains("[extension]"));
+        Ok(extensions.filter_map(scenario_of).map(str::to_owned).collect())
+    }
+
     /// Runs one scenario against a URL or a command.
     pub fn play(&self, turn: &Turn, target: &str) -> Result<Said, String> {
         let directory = self.results.join(turn.side.name()).join(turn.revision).join(&turn.scenario);
@@ -91,7 +98,8 @@ impl Suite {
         let what = if turn.side == Side::Server { "--url" } else { "--command" };
         let mut command = self.command();
         command.args([turn.side.name(), what, target, "--scenario", &turn.scenario]);
-        command.args(["--spec-version", turn.revision, "-o"]).arg(&directory);
+        // Extensions belong to no revision, and run in any.
+        command.args(["--spec-version", turn.revision, "--force", "-o"]).arg(&directory);
         command.stdin(Stdio::null()).stdout(create("stdout.txt")?).stderr(create("stderr.txt")?);
         let hung = !ends(&mut command)?;
         let read = |path: PathBuf| fs::read(path).map(|bytes| String::from_utf8_lossy(&bytes).into_owned());

@@ -7,9 +7,12 @@
 //! - [`metadata`]: the documents by which servers describe themselves.
 //! - [`jwt`]: signed tokens, verified and made; asymmetric algorithms only.
 //! - [`outbound`]: the only way out to addresses that somebody else has named.
+//!
+//! A client logs in with an [`Authorization`]; see [`client`].
 
 pub(crate) mod canonical;
 pub(crate) mod challenge;
+pub mod client;
 pub mod jwt;
 pub mod metadata;
 pub mod outbound;
@@ -18,6 +21,12 @@ mod resource;
 mod secret;
 
 pub use crate::scopes::Scopes;
+#[cfg(feature = "keyring")]
+pub use client::KeyringStore;
+pub use client::{
+    Account, Authorization, Browser, Callback, CallbackParams, Enterprise, FileStore, MemoryStore, StoreKey,
+    Stored, TokenStore, Tokens, Visit, Visiting, Visitor,
+};
 #[cfg(feature = "http-server")]
 pub use resource::{Issuer, Protection, TokenVerifier, Unverified, Verifying};
 pub use secret::Secret;

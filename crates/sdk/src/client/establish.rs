@@ -136,7 +136,7 @@ async fn discover(
         Ok(waiting) => waiting,
         Err(error) => return hear(error, findings),
     };
-    let Ok(answer) = tokio::time::timeout(patience, waiting.result(|_| {})).await else {
+    let Some(answer) = live.link.in_time(patience, waiting.result(|_| {})).await else {
         tracing::info!(?patience, "no answer to the probe so far; the older handshake is tried as well");
         findings.late = Some(waiting);
         return Heard::Silence;
@@ -223,7 +223,8 @@ fn hear(error: Error, findings: &mut Findings) -> Heard {
         | Error::Interrupted(_)
         | Error::Redirected(_)
         | Error::TooMuch(_)
-        | Error::SessionEnded => Heard::Lost,
+        | Error::SessionEnded
+        | Error::Authorization(_) => Heard::Lost,
         _ => Heard::Garbage,
     };
     findings.trouble = Some(error);

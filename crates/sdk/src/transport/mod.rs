@@ -10,6 +10,8 @@ mod failure;
 pub(crate) mod http;
 mod line;
 mod memory;
+#[cfg(feature = "client")]
+mod person;
 mod stdio;
 
 use std::io;
@@ -25,6 +27,8 @@ pub use child::{ChildCommand, ChildExit, ChildTransport, Stderr};
 pub use failure::Failure;
 pub use line::LineTransport;
 pub use memory::{MemoryTransport, memory};
+#[cfg(feature = "client")]
+pub use person::{Asked, PersonTime};
 pub use stdio::StdioTransport;
 
 /// A connection that carries messages both ways.

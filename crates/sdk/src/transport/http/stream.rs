@@ -10,7 +10,7 @@ use ::http::header::ACCEPT;
 use ::http::{HeaderName, HeaderValue, Method};
 use contexture_core::http::header;
 use contexture_core::http::sse::{Event, Reader};
-use tokio::time::{Instant, timeout};
+use tokio::time::Instant;
 
 use super::fetch::Reply;
 use super::{LASTING, LONGEST_WAIT, SHORTEST_WAIT, Way};
@@ -162,7 +162,7 @@ impl Stream {
         }
         self.began = Instant::now();
         let sent = self.way.fetch.send(Method::GET, &self.way.address, &headers, None);
-        let Ok(sent) = timeout(self.way.bounds.time, sent).await else {
+        let Some(sent) = self.way.in_time(sent).await else {
             // There are servers that say nothing at all before the first event.
             self.forgive();
             return Err(Closed::Failed(Failure::Interrupted("no answer in time".into())));
