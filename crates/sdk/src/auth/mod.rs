@@ -24,8 +24,8 @@ pub use crate::scopes::Scopes;
 #[cfg(feature = "keyring")]
 pub use client::KeyringStore;
 pub use client::{
-    Account, Authorization, Browser, Callback, CallbackParams, Enterprise, FileStore, MemoryStore, StoreKey, Stored,
-    TokenStore, Tokens, Visit, Visiting, Visitor,
+    Account, Authorization, Browser, Callback, CallbackParams, Enterprise, FileStore, MemoryStore, StoreKey,
+    Stored, TokenStore, Tokens, Visit, Visiting, Visitor,
 };
 #[cfg(feature = "http-server")]
 pub use resource::{Issuer, Protection, TokenVerifier, Unverified, Verifying};
