@@ -51,26 +51,41 @@ enum Who {
 struct Run {
     name: &'static str,
     who: Who,
+    /// What the client calls itself when it registers.
+    client: &'static str,
     issuer: Issuer,
 }
 
 const RUNS: [Run; 6] = [
-    Run { name: "ours, oidc-provider", who: Who::Library, issuer: Issuer::OidcProvider },
-    Run { name: "contexture, oidc-provider", who: Who::Binary, issuer: Issuer::OidcProvider },
-    Run { name: "ours, our issuer", who: Who::Library, issuer: Issuer::Ours },
+    Run {
+        name: "ours, oidc-provider",
+        who: Who::Library,
+        client: "contexture-interop",
+        issuer: Issuer::OidcProvider,
+    },
+    Run {
+        name: "contexture, oidc-provider",
+        who: Who::Binary,
+        client: "contexture",
+        issuer: Issuer::OidcProvider,
+    },
+    Run { name: "ours, our issuer", who: Who::Library, client: "contexture-interop", issuer: Issuer::Ours },
     Run {
         name: "typescript-1.32.2, our issuer",
         who: Who::Peer(&["node", "interop/typescript/oauth.mjs"]),
+        client: "typescript-sdk",
         issuer: Issuer::Ours,
     },
     Run {
         name: "python-1.30.0, our issuer",
         who: Who::Peer(&["interop/python/.venv-1/bin/python", "interop/python/oauth.py"]),
+        client: "python-sdk",
         issuer: Issuer::Ours,
     },
     Run {
         name: "python-2.3.0, our issuer",
         who: Who::Peer(&["interop/python/.venv-2/bin/python", "interop/python/oauth.py"]),
+        client: "python-sdk",
         issuer: Issuer::Ours,
     },
 ];
@@ -125,7 +140,7 @@ pub fn run_counted(args: &[String], tally: &mut Tally) -> Result<(), String> {
 impl Parts {
     fn prepare() -> Result<Self, String> {
         let root = workspace::root();
-        setup::prepare(&root)?;
+        setup::prepare_without_rmcp(&root)?;
         let browser = Browser::prepare(&root)?;
         let node = node::new_enough("oidc-provider", &root.join("interop/oauth"))?;
         let package = ["build", "--locked", "-p", "contexture-cli"];
@@ -145,8 +160,8 @@ fn run_all(parts: &Parts, runs: &[&Run], checks: &[&str]) -> Vec<Column> {
     std::thread::scope(|scope| {
         for _ in 0..LANES {
             scope.spawn(|| {
-                while let Some((index, run)) =
-                    Some(next.fetch_add(1, Ordering::SeqCst)).and_then(|index| Some((index, runs.get(index)?)))
+                while let Some((index, run)) = Some(next.fetch_add(1, Ordering::SeqCst))
+                    .and_then(|index| Some((index, runs.get(index)?)))
                 {
                     println!("… {}", run.name);
                     let column = run.column(parts, checks);
@@ -167,15 +182,17 @@ impl Run {
         let ended = files.clear().and_then(|()| Stage::set(parts, self.issuer, &files)).and_then(|stage| {
             let ended = match self.who {
                 Who::Binary => binary::play(parts, &stage, &files),
-                Who::Library => self.play(parts, &[parts.library.to_string_lossy().into_owned()], &stage, &files),
+                Who::Library => {
+                    self.play(parts, &[parts.library.to_string_lossy().into_owned()], &stage, &files)
+                }
                 Who::Peer(line) => {
                     let line: Vec<String> = line.iter().map(|word| (*word).to_owned()).collect();
                     self.play(parts, &line, &stage, &files)
                 }
             };
             let seen = [
-                seen::consent(self.issuer, &files.browser, &stage),
-                seen::issuer(self.issuer, &files.issuer, &stage),
+                seen::consent(self, &files.browser, &stage.url()),
+                seen::issuer(self, &files.issuer, &stage.url()),
             ];
             let lines: Vec<String> =
                 SEEN.iter().zip(seen).map(|(check, cell)| table::line(check, &cell)).collect();

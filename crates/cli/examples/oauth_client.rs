@@ -83,8 +83,9 @@ impl Login {
     }
 
     async fn log_in(&mut self) -> Outcome {
-        let authorization = Authorization::browser().store(Arc::clone(&self.store));
-        let client = Client::builder().name("contexture-interop", "1.0.0").authorization(authorization);
+        let authorization =
+            Authorization::browser().client_name("contexture-interop").store(Arc::clone(&self.store));
+        let client = Client::builder().authorization(authorization);
         self.client = Some(client.connect(&self.url).await.map_err(|error| error.to_string())?);
         expect(visits()? == 1, "one visit", &visits()?.to_string())?;
         let tokens = self.kept().await?.tokens.ok_or("nothing is kept")?;
@@ -100,14 +101,16 @@ impl Login {
 
     async fn refresh(&self) -> Outcome {
         let before = self.kept().await?;
-        let expires = before.tokens.as_ref().and_then(|tokens| tokens.expires_at).ok_or("it never expires")?;
+        let expires =
+            before.tokens.as_ref().and_then(|tokens| tokens.expires_at).ok_or("it never expires")?;
         let now = SystemTime::now().duration_since(UNIX_EPOCH).map_err(|error| error.to_string())?;
         tokio::time::sleep(Duration::from_secs(expires + 1).saturating_sub(now)).await;
         self.echo().await?;
         let after = self.kept().await?;
         expect(visits()? == 1, "no other visit", &visits()?.to_string())?;
         expect(access(&before) != access(&after), "another access token", "the same")?;
-        let refresh = |stored: &Stored| stored.tokens.as_ref()?.refresh.as_ref().map(|it| it.expose().to_owned());
+        let refresh =
+            |stored: &Stored| stored.tokens.as_ref()?.refresh.as_ref().map(|it| it.expose().to_owned());
         expect(refresh(&before) != refresh(&after), "another refresh token", "the same")
     }
 

@@ -14,7 +14,7 @@ use std::time::Duration;
 const LOGIN_NEEDED: i32 = 3;
 
 /// A check of `checks.txt`, and how it is made here.
-type Check = (&'static str, fn(&Typed) -> Result<Cell, String>);
+type Check = (&'static str, fn(&Typed<'_>) -> Result<Cell, String>);
 
 const CHECKS: [Check; 6] = [
     ("401 names the metadata", |_| absent("the binary shows no headers; it says that a login is needed")),
@@ -39,7 +39,7 @@ fn absent(why: &str) -> Result<Cell, String> {
 }
 
 /// Without a login nothing works and the hint says why; with one, the binary tells what it knows and no secret.
-fn log_in(typed: &Typed) -> Result<Cell, String> {
+fn log_in(typed: &Typed<'_>) -> Result<Cell, String> {
     let before = typed.run(&["tools", "list", "--", &typed.url])?;
     if before.code != Some(LOGIN_NEEDED) || !before.stderr.contains("contexture login") {
         return Err(format!("before a login: {before:?}"));
@@ -56,7 +56,7 @@ fn log_in(typed: &Typed) -> Result<Cell, String> {
     }
 }
 
-fn refresh(typed: &Typed) -> Result<Cell, String> {
+fn refresh(typed: &Typed<'_>) -> Result<Cell, String> {
     std::thread::sleep(Duration::from_secs(SECONDS + 1));
     typed.echo()?;
     match seen::opened(&typed.files.browser) {
@@ -66,7 +66,7 @@ fn refresh(typed: &Typed) -> Result<Cell, String> {
 }
 
 /// A verb that has nobody to ask says that a login is needed, for more than was granted; after it, the call works.
-fn step_up(typed: &Typed) -> Result<Cell, String> {
+fn step_up(typed: &Typed<'_>) -> Result<Cell, String> {
     let call = ["call", SCOPED, "--", &typed.url];
     let refused = typed.run(&call)?;
     if refused.code != Some(LOGIN_NEEDED) || !refused.stderr.contains("contexture login") {

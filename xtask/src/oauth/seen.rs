@@ -1,6 +1,7 @@
 //! What neither of the programs under test says: the pages that the person saw, and what the issuer was asked.
 
-use super::stage::{Issuer, SCOPE, Stage};
+use super::Run;
+use super::stage::Issuer;
 use crate::interop::table::Cell;
 use serde_json::Value;
 use std::path::Path;
@@ -9,42 +10,47 @@ use std::time::{Duration, Instant};
 /// A browser is closed a moment after the program that it served has ended.
 const CLOSING: Duration = Duration::from_secs(20);
 
-/// Our consent page names the scopes that are asked for and the host of the redirect.
-pub fn consent(issuer: Issuer, log: &Path, stage: &Stage) -> Cell {
+/// The page before the redirect named the client, what it asks for, and where the person is sent: every time.
+pub fn consent(run: &Run, log: &Path, url: &str) -> Cell {
     let visits = match visits(log) {
         Ok(visits) => visits,
         Err(what) => return Cell::Fail(what),
     };
-    if let Some(error) = visits.iter().find_map(|visit| visit["error"].as_str()) {
-        return Cell::Fail(format!("the browser: {error}"));
-    }
-    if issuer == Issuer::OidcProvider {
-        return Cell::Absent("the page is oidc-provider's own".to_owned());
-    }
-    let pages = visits.iter().filter_map(|visit| visit["pages"].as_array()).flatten();
-    let texts: Vec<&str> = pages.filter_map(|page| page["text"].as_str()).collect();
-    let named = |words: &[&str]| texts.iter().any(|text| words.iter().all(|word| text.contains(word)));
-    match () {
-        () if !named(&["127.0.0.1", &stage.url()]) => {
-            Cell::Fail(format!("no page named {} and the host of the redirect", stage.url()))
+    for (opened, ended) in visits {
+        if let Some(error) = ended["error"].as_str() {
+            return Cell::Fail(format!("the browser: {error}"));
         }
-        () if !named(&[SCOPE, "127.0.0.1"]) => Cell::Fail(format!("no page named the scope {SCOPE}")),
-        () => Cell::Ok,
+        let pages = ended["pages"].as_array().map_or(&[][..], Vec::as_slice);
+        let [.., consent, redirect] = pages else { return Cell::Fail(format!("too few pages: {pages:?}")) };
+        let host = redirect["at"].as_str().unwrap_or_default().trim_start_matches("http://");
+        let host = host.split('/').next().unwrap_or_default();
+        let scopes = opened["scope"].as_str().unwrap_or_default().split(' ');
+        let text = consent["text"].as_str().unwrap_or_default();
+        if let Some(word) =
+            [run.client, url, host].into_iter().chain(scopes).find(|word| !text.contains(word))
+        {
+            return match run.issuer {
+                Issuer::OidcProvider => {
+                    Cell::Absent("the page is oidc-provider's own, and tells less".to_owned())
+                }
+                Issuer::Ours => Cell::Fail(format!("`{word}` is not on it: {text}")),
+            };
+        }
     }
+    Cell::Ok
 }
 
-/// Every visit that began, once all of them have ended.
-fn visits(log: &Path) -> Result<Vec<Value>, String> {
+/// How every visit began and ended, once all of them have ended.
+fn visits(log: &Path) -> Result<Vec<(Value, Value)>, String> {
     let start = Instant::now();
     loop {
-        let lines = read(log);
         let (opened, ended): (Vec<Value>, Vec<Value>) =
-            lines.into_iter().partition(|line| line.get("opened").is_some());
+            read(log).into_iter().partition(|line| line.get("opened").is_some());
         if opened.is_empty() {
             return Err("nobody opened a browser".to_owned());
         }
         if ended.len() >= opened.len() {
-            return Ok(ended);
+            return Ok(opened.into_iter().zip(ended).collect());
         }
         if start.elapsed() > CLOSING {
             return Err(format!("{} visits began, {} ended", opened.len(), ended.len()));
@@ -60,8 +66,8 @@ pub fn opened(log: &Path) -> usize {
 
 /// oidc-provider was asked with PKCE and for this resource, every time; it registered a native client once, gave out
 /// codes for a login and a step-up, refreshed at least once, and refused nothing.
-pub fn issuer(issuer: Issuer, log: &Path, stage: &Stage) -> Cell {
-    if issuer == Issuer::Ours {
+pub fn issuer(run: &Run, log: &Path, url: &str) -> Cell {
+    if run.issuer == Issuer::Ours {
         return Cell::Absent("our issuer keeps no record".to_owned());
     }
     let events = read(log);
@@ -70,14 +76,11 @@ pub fn issuer(issuer: Issuer, log: &Path, stage: &Stage) -> Cell {
         return Cell::Fail(error.to_string());
     }
     let (authorizations, grants) = (of("authorization"), of("grant"));
-    let without = |name: &str, value: &str| {
-        move |event: &&&Value| event[name].as_str() != Some(value)
-    };
-    let url = stage.url();
+    let without = |name: &'static str, value| move |event: &&&Value| event[name] != value;
     if let Some(event) = authorizations.iter().find(without("code_challenge_method", "S256")) {
         return Cell::Fail(format!("without PKCE: {event}"));
     }
-    if let Some(event) = authorizations.iter().chain(&grants).find(without("resource", &url)) {
+    if let Some(event) = authorizations.iter().chain(&grants).find(without("resource", url)) {
         return Cell::Fail(format!("not for {url}: {event}"));
     }
     let registrations = of("registration");

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use contexture::Error;
 use contexture::auth::{CallbackParams, Visit, Visiting, Visitor};
-use contexture::{Error, Result};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
@@ -66,7 +66,7 @@ struct Answer {
 
 impl Browser {
     /// From the authorization request to where it leads back to.
-    async fn walk(mut self, url: &str) -> std::result::Result<String, String> {
+    async fn walk(mut self, url: &str) -> Result<String, String> {
         let rest = url.strip_prefix("http://").ok_or("not on this machine")?;
         let (host, target) = rest.split_once('/').ok_or("no path")?;
         let (mut target, mut form) = (format!("/{target}"), None);
@@ -103,8 +103,10 @@ impl Browser {
         let mut said = String::new();
         stream.read_to_string(&mut said).await?;
         let (head, page) = said.split_once("\r\n\r\n").unwrap_or((&said, ""));
-        let headers = || head.lines().filter_map(|line| line.split_once(": "));
-        let of = |name: &str| headers().filter(move |(it, _)| it.eq_ignore_ascii_case(name)).map(|(_, value)| value);
+        let headers: Vec<(&str, &str)> = head.lines().filter_map(|line| line.split_once(": ")).collect();
+        let of = |name: &'static str| {
+            headers.iter().filter(move |(it, _)| it.eq_ignore_ascii_case(name)).map(|(_, value)| *value)
+        };
         for cookie in of("set-cookie") {
             if let Some((name, value)) = cookie.split(';').next().and_then(|pair| pair.split_once('=')) {
                 self.cookies.insert(name.to_owned(), value.to_owned());
@@ -121,7 +123,9 @@ fn fill_in(page: &str) -> Option<(String, String)> {
     let action = between(form, "action=\"", "\"")?.to_owned();
     let hidden = form.split("<input type=hidden ").skip(1);
     let mut said: Vec<String> = hidden
-        .filter_map(|input| Some(format!("{}={}", between(input, "name=", " ")?, between(input, "value=\"", "\"")?)))
+        .filter_map(|input| {
+            Some(format!("{}={}", between(input, "name=", " ")?, between(input, "value=\"", "\"")?))
+        })
         .collect();
     if form.contains("<input name=name ") {
         said.push("name=ada".to_owned());

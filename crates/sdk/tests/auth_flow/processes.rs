@@ -24,7 +24,9 @@ const PROCESSES: usize = 4;
 /// In a process of its own this is a client; among the other tests it does nothing.
 #[tokio::test]
 async fn the_client_itself() {
-    let (Some(folder), Ok(url)) = (std::env::var_os(STORE).map(PathBuf::from), std::env::var(URL)) else { return };
+    let (Some(folder), Ok(url)) = (std::env::var_os(STORE).map(PathBuf::from), std::env::var(URL)) else {
+        return;
+    };
     let mut line = String::new();
     eprintln!("ready");
     BufReader::new(tokio::io::stdin()).read_line(&mut line).await.expect("told to begin");

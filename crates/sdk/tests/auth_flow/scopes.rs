@@ -20,7 +20,11 @@ async fn a_scope_is_stepped_up() {
             assert_eq!(client.call("who", ()).await.expect("an answer").text(), "ada");
             assert!(!granted(&desk).await.contains(WRITE), "{revision}: not asked for before it is needed");
             for _ in 0..2 {
-                assert_eq!(client.call("write", ()).await.expect("an answer").text(), "written", "{revision}");
+                assert_eq!(
+                    client.call("write", ()).await.expect("an answer").text(),
+                    "written",
+                    "{revision}"
+                );
                 assert_eq!(desk.person.visits(), 2, "{revision}: asked once more, and not again");
             }
             let scopes = granted(&desk).await;

@@ -82,5 +82,11 @@ pub(crate) fn access(stored: &Stored) -> String {
 
 /// Its refresh token.
 pub(crate) fn refresh(stored: &Stored) -> String {
-    stored.tokens.as_ref().and_then(|tokens| tokens.refresh.as_ref()).expect("a refresh token").expose().to_owned()
+    stored
+        .tokens
+        .as_ref()
+        .and_then(|tokens| tokens.refresh.as_ref())
+        .expect("a refresh token")
+        .expose()
+        .to_owned()
 }

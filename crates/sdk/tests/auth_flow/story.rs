@@ -74,7 +74,8 @@ async fn without_a_login_there_is_nothing() {
     for revision in Revision::ALL {
         let addresses = [Some(&url), revision.is_legacy().then_some(&pair)];
         for address in addresses.into_iter().flatten() {
-            let refused = Client::builder().revisions(&[revision]).connect(address).await.expect_err("refused");
+            let refused =
+                Client::builder().revisions(&[revision]).connect(address).await.expect_err("refused");
             let Error::Http(refusal) = refused else { panic!("{revision}: {refused:?}") };
             assert_eq!(refusal.status, 401, "{revision}");
             assert!(refusal.challenges.iter().any(|it| it.contains("resource_metadata=")), "{refusal:?}");
