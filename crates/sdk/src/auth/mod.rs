@@ -22,7 +22,7 @@ pub use crate::scopes::Scopes;
 #[cfg(feature = "keyring")]
 pub use client::KeyringStore;
 pub use client::{
-    Account, Authorization, Browser, Callback, CallbackParams, Enterprise, FileStore, MemoryStore, StoreKey, Stored,
-    TokenStore, Tokens, Visit, Visiting, Visitor,
+    Account, Authorization, Browser, Callback, CallbackParams, Enterprise, FileStore, MemoryStore, StoreKey,
+    Stored, TokenStore, Tokens, Visit, Visiting, Visitor,
 };
 pub use secret::Secret;

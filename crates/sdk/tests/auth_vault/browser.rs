@@ -18,7 +18,10 @@ fn recorder(folder: &Folder) -> (PathBuf, PathBuf) {
     let (program, record) = (folder.path().join("browser"), folder.path().join("browser.record"));
     let script = "printf '%s\\n' \"$@\" \"$#\" > \"$0.draft\" && mv \"$0.draft\" \"$0.record\"";
     let mut writer = Command::new("sh");
-    writer.args(["-c", "printf '#!/bin/sh\\n%s\\n' \"$1\" > \"$0\" && chmod 700 \"$0\""]).arg(&program).arg(script);
+    writer
+        .args(["-c", "printf '#!/bin/sh\\n%s\\n' \"$1\" > \"$0\" && chmod 700 \"$0\""])
+        .arg(&program)
+        .arg(script);
     assert!(writer.status().expect("there is a shell").success());
     (program, record)
 }
@@ -43,7 +46,10 @@ fn an_address_is_one_argument_whatever_is_in_it() {
     let browser = Browser::program(&program);
     for (url, wanted) in [
         ("https://issuer.example/authorize?a=1&b=2", "https://issuer.example/authorize?a=1&b=2"),
-        ("https://issuer.example/?x=$(touch%20pwned)&y=;ls", "https://issuer.example/?x=$(touch%20pwned)&y=;ls"),
+        (
+            "https://issuer.example/?x=$(touch%20pwned)&y=;ls",
+            "https://issuer.example/?x=$(touch%20pwned)&y=;ls",
+        ),
         ("https://issuer.example/?x=%22%20&%20calc", "https://issuer.example/?x=%22%20&%20calc"),
         ("HTTPS://Issuer.Example:443/a", "https://issuer.example/a"),
         ("http://127.0.0.1:8080/authorize", "http://127.0.0.1:8080/authorize"),
@@ -121,7 +127,8 @@ fn nothing_else_is_opened() {
 
 #[test]
 fn a_browser_that_is_not_there_is_named() {
-    let error = Browser::program("/no/such/browser").open("https://issuer.example").expect_err("it is not there");
+    let error =
+        Browser::program("/no/such/browser").open("https://issuer.example").expect_err("it is not there");
     let words = error.to_string();
     assert!(words.contains("/no/such/browser") && words.contains("BROWSER"), "{words}");
 }

@@ -52,7 +52,8 @@ impl Waiting {
 async fn the_browser_brings_back_what_the_login_needs_and_may_be_closed() {
     let waiting = Waiting::new().await;
     assert!(waiting.authority.starts_with("127.0.0.1:"), "{}", waiting.authority);
-    let page = waiting.get("/callback?code=a%2Bb+c&state=right-state&iss=https%3A%2F%2Fissuer.example&x=1").await;
+    let page =
+        waiting.get("/callback?code=a%2Bb+c&state=right-state&iss=https%3A%2F%2Fissuer.example&x=1").await;
     assert!(page.starts_with("HTTP/1.1 200 ") && page.contains("You can close this"), "{page}");
     let params = waiting.ends().await.expect("a code");
     assert_eq!(params.code.as_ref().map(|code| code.expose()), Some("a+b c"));
@@ -64,7 +65,9 @@ async fn the_browser_brings_back_what_the_login_needs_and_may_be_closed() {
 async fn an_error_comes_back_too_and_its_words_are_on_no_page() {
     let waiting = Waiting::new().await;
     let script = "%3Cscript%3Ealert(1)%3C%2Fscript%3E";
-    let page = waiting.get(&format!("/callback?error=access_denied{script}&error_description={script}&state=right-state")).await;
+    let page = waiting
+        .get(&format!("/callback?error=access_denied{script}&error_description={script}&state=right-state"))
+        .await;
     assert!(page.starts_with("HTTP/1.1 200 ") && page.contains("You can close this"), "{page}");
     assert!(!page.contains("script") && !page.contains("alert") && !page.contains("access_denied"), "{page}");
     let params = waiting.ends().await.expect("an error of the authorization server");
@@ -214,13 +217,24 @@ async fn a_wished_port_is_taken_or_named() {
 #[test]
 fn the_way_back_can_be_read_from_what_a_person_pastes() {
     let url = "http://127.0.0.1:1234/callback?code=c%20d&state=s&iss=https://issuer.example";
-    for text in [url, "?code=c+d&state=s&iss=https%3A%2F%2Fissuer.example", "code=c%20d&state=s&iss=https://issuer.example"] {
+    for text in [
+        url,
+        "?code=c+d&state=s&iss=https%3A%2F%2Fissuer.example",
+        "code=c%20d&state=s&iss=https://issuer.example",
+    ] {
         let params = CallbackParams::parse(text).expect("it is whole");
         let code = params.code.as_ref().map(|code| code.expose());
         let found = (code, params.state.as_deref(), params.iss.as_deref());
         assert_eq!(found, (Some("c d"), Some("s"), Some("https://issuer.example")), "{text}");
     }
-    for wrong in ["", "hello", "state=s", "code=a&code=b&state=s", "code=a&error=b", url.split('?').next().unwrap_or("")] {
+    for wrong in [
+        "",
+        "hello",
+        "state=s",
+        "code=a&code=b&state=s",
+        "code=a&error=b",
+        url.split('?').next().unwrap_or(""),
+    ] {
         assert!(CallbackParams::parse(wrong).is_err(), "{wrong:?}");
     }
 }

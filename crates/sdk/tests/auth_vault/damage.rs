@@ -9,7 +9,7 @@ use crate::{Folder, access, is_fault, key, stored};
 
 /// A store with one entry, and the file that holds it.
 async fn one_entry(folder: &Folder) -> Result<std::path::PathBuf> {
-    FileStore::at(folder.tokens()).save(&key("https://mcp.example"), &stored("kept")).await?;
+    FileStore::at(folder.tokens()).save(&key("https://mcp.example"), &stored("precious")).await?;
     Ok(folder.files(".tokens").pop().expect("one entry"))
 }
 
@@ -32,7 +32,7 @@ async fn a_file_that_was_changed_anywhere_does_not_open() -> Result<()> {
         std::fs::write(&file, &changed).expect("it is ours");
         let words = complaint(&folder).await;
         assert!(words.contains("delete it and log in again"), "byte {at}: {words}");
-        assert!(!words.contains("kept"), "byte {at}: {words}");
+        assert!(!words.contains("precious"), "byte {at}: {words}");
     }
     for length in [0, 1, 20, 31, 32, 48, whole.len() - 1] {
         std::fs::write(&file, &whole[..length]).expect("it is ours");
@@ -84,7 +84,7 @@ async fn a_draft_that_a_crash_left_does_no_harm() -> Result<()> {
     let draft = file.with_extension("tokens.draft");
     std::fs::write(&draft, b"half an ent").expect("it is ours");
     let store = FileStore::at(folder.tokens());
-    assert_eq!(access(store.load(&key("https://mcp.example")).await?).as_deref(), Some("kept"));
+    assert_eq!(access(store.load(&key("https://mcp.example")).await?).as_deref(), Some("precious"));
     assert_eq!(store.list().await?.len(), 1);
     store.save(&key("https://mcp.example"), &stored("after")).await?;
     assert_eq!(access(store.load(&key("https://mcp.example")).await?).as_deref(), Some("after"));
@@ -117,7 +117,7 @@ async fn a_folder_that_cannot_be_written_is_named() -> Result<()> {
         Err(error) => {
             let words = error.to_string();
             assert!(words.contains("XDG_DATA_HOME") && words.contains("writable"), "{words}");
-            assert_eq!(access(store.load(&key("https://mcp.example")).await?).as_deref(), Some("kept"));
+            assert_eq!(access(store.load(&key("https://mcp.example")).await?).as_deref(), Some("precious"));
         }
     }
     std::fs::set_permissions(folder.tokens(), PermissionsExt::from_mode(0o700)).expect("it is ours");
@@ -133,6 +133,6 @@ async fn an_entry_has_a_bound() -> Result<()> {
     large.registration.rest.insert("padding".into(), "x".repeat(600_000).into());
     let error = store.save(&key("https://mcp.example"), &large).await.expect_err("it is too large");
     assert!(matches!(error, Error::TooMuch(_)), "{error}");
-    assert_eq!(access(store.load(&key("https://mcp.example")).await?).as_deref(), Some("kept"));
+    assert_eq!(access(store.load(&key("https://mcp.example")).await?).as_deref(), Some("precious"));
     Ok(())
 }

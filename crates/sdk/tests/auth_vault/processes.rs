@@ -43,7 +43,11 @@ async fn an_entry_is_whole_at_every_moment_and_after_every_crash() -> Result<()>
         players.iter_mut().for_each(|player| drop(player.says("writing")));
         for _ in 0..reads {
             let text = access(store.load(&key(SHARED)).await?).expect("it is there");
-            assert!(matches!((text.len(), text.as_bytes()[0]), (10, b'a') | (50_000, b'b')), "{}", text.len());
+            assert!(
+                matches!((text.len(), text.as_bytes()[0]), (10, b'a') | (50_000, b'b')),
+                "{}",
+                text.len()
+            );
         }
         players.into_iter().for_each(Player::kill);
         assert!(access(store.load(&key(SHARED)).await?).is_some());

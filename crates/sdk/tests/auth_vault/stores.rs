@@ -3,8 +3,8 @@
 use std::os::unix::fs::PermissionsExt;
 use std::sync::Arc;
 
-use contexture::auth::{FileStore, MemoryStore, StoreKey, TokenStore};
 use contexture::Result;
+use contexture::auth::{FileStore, MemoryStore, StoreKey, TokenStore};
 
 use crate::{Folder, access, is_fault, key, stored};
 
@@ -89,9 +89,8 @@ async fn files_are_for_their_owner_alone_and_tell_nothing() -> Result<()> {
     let key = StoreKey::new("https://issuer.example", "https://mcp.example/mcp", "ada");
     store.save(&key, &stored("an-access-token")).await?;
     let _lock = store.lock(&key).await?;
-    let mode = |path: &std::path::Path| {
-        std::fs::metadata(path).expect("it is there").permissions().mode() & 0o777
-    };
+    let mode =
+        |path: &std::path::Path| std::fs::metadata(path).expect("it is there").permissions().mode() & 0o777;
     assert_eq!(mode(&folder.tokens()), 0o700);
     let files = folder.files("");
     assert!(files.len() >= 3, "a key, an entry and locks: {files:?}");
@@ -99,7 +98,14 @@ async fn files_are_for_their_owner_alone_and_tell_nothing() -> Result<()> {
         assert_eq!(mode(&file), 0o600, "{file:?}");
         let bytes = std::fs::read(&file).expect("it can be read");
         let text = format!("{} {}", file.display(), String::from_utf8_lossy(&bytes));
-        for secret in ["an-access-token", "a-refresh-token", "a-client-secret", "a-private-key", "issuer.example", "mcp.example"] {
+        for secret in [
+            "an-access-token",
+            "a-refresh-token",
+            "a-client-secret",
+            "a-private-key",
+            "issuer.example",
+            "mcp.example",
+        ] {
             assert!(!text.contains(secret), "{file:?} tells {secret}");
         }
     }

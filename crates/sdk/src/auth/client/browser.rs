@@ -72,7 +72,8 @@ impl Browser {
 /// `BROWSER` may hold a list or a line for a shell; those are not ours to take apart.
 fn is_one_program(text: &OsStr) -> bool {
     let text = text.to_string_lossy();
-    let strange = |char: char| char.is_whitespace() || char.is_control() || "%;&|<>$`\"'*?(){}[]!#~".contains(char);
+    let strange =
+        |char: char| char.is_whitespace() || char.is_control() || "%;&|<>$`\"'*?(){}[]!#~".contains(char);
     let is_list = !cfg!(windows) && text.contains(':');
     !text.is_empty() && !text.starts_with('-') && !is_list && !text.contains(strange)
 }

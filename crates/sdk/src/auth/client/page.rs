@@ -59,9 +59,11 @@ impl Page {
                 ("421 Misdirected Request", "Not here", "This address answers to its own name only.")
             }
             Self::WrongPath => ("404 Not Found", "Nothing here", "There is nothing at this address."),
-            Self::WrongMethod => {
-                ("405 Method Not Allowed\r\nAllow: GET", "Not understood", "This is no way back from a login.")
-            }
+            Self::WrongMethod => (
+                "405 Method Not Allowed\r\nAllow: GET",
+                "Not understood",
+                "This is no way back from a login.",
+            ),
             Self::WrongState => (
                 "400 Bad Request",
                 "Another login",

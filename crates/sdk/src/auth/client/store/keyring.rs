@@ -84,7 +84,9 @@ fn choose() -> Result<Arc<dyn TokenStore>> {
 
 impl TokenStore for Either {
     fn load<'a>(&'a self, key: &'a StoreKey) -> Storing<'a, Option<Stored>> {
-        Box::pin(async move { if self.is_fresh()? { Ok(None) } else { self.chosen().await?.load(key).await } })
+        Box::pin(
+            async move { if self.is_fresh()? { Ok(None) } else { self.chosen().await?.load(key).await } },
+        )
     }
 
     fn save<'a>(&'a self, key: &'a StoreKey, stored: &'a Stored) -> Storing<'a, ()> {
@@ -92,11 +94,15 @@ impl TokenStore for Either {
     }
 
     fn remove<'a>(&'a self, key: &'a StoreKey) -> Storing<'a, ()> {
-        Box::pin(async move { if self.is_fresh()? { Ok(()) } else { self.chosen().await?.remove(key).await } })
+        Box::pin(
+            async move { if self.is_fresh()? { Ok(()) } else { self.chosen().await?.remove(key).await } },
+        )
     }
 
     fn list(&self) -> Storing<'_, Vec<StoreKey>> {
-        Box::pin(async move { if self.is_fresh()? { Ok(Vec::new()) } else { self.chosen().await?.list().await } })
+        Box::pin(
+            async move { if self.is_fresh()? { Ok(Vec::new()) } else { self.chosen().await?.list().await } },
+        )
     }
 
     fn lock<'a>(&'a self, key: &'a StoreKey) -> Storing<'a, Locked> {
