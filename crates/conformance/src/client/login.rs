@@ -40,7 +40,9 @@ struct Known {
 /// The policy for a scenario of this name.
 pub(super) fn authorization(scenario: &str, context: &Value) -> Result<Authorization> {
     let known = Option::<Known>::deserialize(context)
-        .map_err(|error| Error::Invalid(format!("MCP_CONFORMANCE_CONTEXT is not what it should be: {error}")))?
+        .map_err(|error| {
+            Error::Invalid(format!("MCP_CONFORMANCE_CONTEXT is not what it should be: {error}"))
+        })?
         .unwrap_or_default();
     let policy = policy(scenario, known)?;
     Ok(policy.client_metadata_url(METADATA).client_name("conformance").store(MemoryStore::new()))

@@ -68,7 +68,9 @@ impl Part {
             .sampling(answers::sampling());
         let builder = builder.roots(answers::roots()?);
         match self.scenario {
-            Scenario::Protected => Ok(builder.authorization(login::authorization(&self.name, &self.context)?)),
+            Scenario::Protected => {
+                Ok(builder.authorization(login::authorization(&self.name, &self.context)?))
+            }
             _ => Ok(builder),
         }
     }

@@ -96,7 +96,9 @@ async fn endpoints_that_are_not_safe_are_refused() {
 async fn authorization_servers_without_pkce_are_refused() {
     let world = World::start().await;
     for methods in [json!(null), json!([]), json!(["plain"]), json!(["s256"])] {
-        world.metadata(|document| drop(document.insert("code_challenge_methods_supported".into(), methods.clone())));
+        world.metadata(|document| {
+            drop(document.insert("code_challenge_methods_supported".into(), methods.clone()))
+        });
         assert_eq!(world.fails().await.step, Discovery, "{methods}");
     }
     assert!(world.at("/authorize").is_empty() && world.at("/register").is_empty());
@@ -114,17 +116,24 @@ async fn the_servers_metadata_is_where_it_says_or_where_it_must_be() {
     for (at, challenge, asked) in [
         (&custom, named.as_str(), vec!["/custom/metadata.json"]),
         (&path, "Bearer", vec!["/.well-known/oauth-protected-resource/mcp"]),
-        (&root, "", vec!["/.well-known/oauth-protected-resource/mcp", "/.well-known/oauth-protected-resource"]),
+        (
+            &root,
+            "",
+            vec!["/.well-known/oauth-protected-resource/mcp", "/.well-known/oauth-protected-resource"],
+        ),
     ] {
         world.change(|script| {
-            script.documents.retain(|url, _| !url.contains("oauth-protected-resource") && !url.contains("custom"));
+            script
+                .documents
+                .retain(|url, _| !url.contains("oauth-protected-resource") && !url.contains("custom"));
             script.documents.insert(at.clone(), document.clone());
             script.challenge = challenge.to_owned();
         });
         let before = world.seen().len();
         world.use_with(policy(&Person::default())).await.expect("logged in");
         let seen = world.seen().split_off(before);
-        let paths = seen.iter().filter(|seen| seen.origin == world.mcp && seen.path != "/mcp").map(|seen| &seen.path);
+        let paths =
+            seen.iter().filter(|seen| seen.origin == world.mcp && seen.path != "/mcp").map(|seen| &seen.path);
         assert_eq!(paths.collect::<Vec<_>>(), asked);
     }
 }
@@ -152,7 +161,8 @@ async fn an_issuer_describes_itself_in_one_of_three_places() {
         let before = world.seen().len();
         world.use_with(policy(&Person::default())).await.expect("logged in");
         let seen = world.seen().split_off(before);
-        let paths = seen.iter().filter(|seen| seen.path.contains("well-known") && seen.origin == world.issuer);
+        let paths =
+            seen.iter().filter(|seen| seen.path.contains("well-known") && seen.origin == world.issuer);
         assert_eq!(paths.map(|seen| seen.path.as_str()).collect::<Vec<_>>(), &places[..=index]);
     }
 }
@@ -162,7 +172,9 @@ async fn an_issuer_describes_itself_in_one_of_three_places() {
 async fn of_several_issuers_one_is_chosen() {
     let world = World::start().await;
     let other = world.another_issuer().await;
-    world.resource(|document| drop(document.insert("authorization_servers".into(), json!([world.issuer, other]))));
+    world.resource(|document| {
+        drop(document.insert("authorization_servers".into(), json!([world.issuer, other])))
+    });
     let person = Person::default();
     world.use_with(policy(&person)).await.expect("logged in");
     assert_eq!(world.at("/token").last().expect("a token").origin, world.issuer, "the first");
@@ -187,7 +199,10 @@ async fn a_server_that_names_nobody_is_its_own_issuer() {
         script.documents.clear();
         script.challenge = "Bearer".into();
         script.documents.insert(url.clone(), document);
-        script.documents.insert(format!("{}/oauth/token", world.mcp), json!({ "access_token": "a", "token_type": "bearer" }));
+        script.documents.insert(
+            format!("{}/oauth/token", world.mcp),
+            json!({ "access_token": "a", "token_type": "bearer" }),
+        );
     });
     world.accept("a");
     world.use_with(policy(&Person::default())).await.expect("logged in by its metadata");

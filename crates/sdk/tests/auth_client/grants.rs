@@ -52,7 +52,8 @@ async fn a_client_acts_for_itself_with_a_key() {
     world.use_with(policy.clone()).await.expect("a token");
     let form = &world.grants("client_credentials")[0].form;
     let keys = KeySet::parse(json!({ "keys": [key.public_jwk()] }).to_string().as_bytes()).expect("keys");
-    let claims = Value::Object(verify(&form["client_assertion"], &keys, &[Algorithm::Es256]).expect("signed"));
+    let claims =
+        Value::Object(verify(&form["client_assertion"], &keys, &[Algorithm::Es256]).expect("signed"));
     assert_eq!((&claims["iss"], &claims["sub"]), (&json!("me"), &json!("me")));
     assert_eq!(claims["aud"], json!(world.issuer), "for this issuer alone");
     assert!(claims["exp"].as_u64() > claims["iat"].as_u64() && claims["jti"].is_string());
@@ -65,7 +66,8 @@ async fn a_client_acts_for_itself_with_a_key() {
 /// An identity provider that exchanges what it is shown.
 fn provider(world: &World, idp: &str, answer: Value) -> Enterprise {
     world.change(|script| drop(script.documents.insert(format!("{idp}/exchange"), answer)));
-    Enterprise::new(idp, "at-idp", || async { Ok(Secret::new("id-token")) }).token_endpoint(format!("{idp}/exchange"))
+    Enterprise::new(idp, "at-idp", || async { Ok(Secret::new("id-token")) })
+        .token_endpoint(format!("{idp}/exchange"))
 }
 
 #[tokio::test]
@@ -88,13 +90,17 @@ async fn an_identity_provider_decides() {
         ("subject_token_type", "urn:ietf:params:oauth:token-type:id_token"),
         ("client_id", "at-idp"),
     ];
-    let expected: HashMap<_, _> = expected.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect();
+    let expected: HashMap<_, _> =
+        expected.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect();
     assert_eq!(exchange, expected);
     let granted = &world.grants("urn:ietf:params:oauth:grant-type:jwt-bearer")[0];
     assert_eq!(granted.form["assertion"], "id-jag");
     assert!(granted.headers["authorization"].starts_with("Basic "));
     let others = world.seen().into_iter().filter(|seen| seen.origin != idp);
-    assert!(others.into_iter().all(|seen| !seen.text.contains("id-token")), "shown to the identity provider alone");
+    assert!(
+        others.into_iter().all(|seen| !seen.text.contains("id-token")),
+        "shown to the identity provider alone"
+    );
 }
 
 #[tokio::test]
@@ -106,7 +112,8 @@ async fn what_is_no_grant_is_not_redeemed() {
     ] {
         let world = start("client_secret_basic").await;
         let idp = world.another_issuer().await;
-        let policy = Authorization::enterprise(provider(&world, &idp, answer)).client_id("me").client_secret("s");
+        let policy =
+            Authorization::enterprise(provider(&world, &idp, answer)).client_id("me").client_secret("s");
         assert_eq!(step(world.use_with(policy).await.err()), Token);
         assert!(world.at("/token").is_empty());
     }
@@ -119,7 +126,8 @@ async fn what_is_no_grant_is_not_redeemed() {
 #[tokio::test]
 async fn a_platform_vouches_for_a_workload() {
     let world = start("none").await;
-    let policy = Authorization::workload("me", |issuer| async move { Ok(Secret::new(format!("for {issuer}"))) });
+    let policy =
+        Authorization::workload("me", |issuer| async move { Ok(Secret::new(format!("for {issuer}"))) });
     world.use_with(policy.clone()).await.expect("a token");
     let form = &world.at("/token")[0].form;
     assert_eq!(form["assertion"], format!("for {}", world.issuer));
@@ -134,7 +142,9 @@ async fn a_platform_vouches_for_a_workload() {
 #[tokio::test]
 async fn a_token_can_be_bound_to_a_key() {
     let world = World::start().await;
-    world.metadata(|document| drop(document.insert("dpop_signing_alg_values_supported".into(), json!(["ES256"]))));
+    world.metadata(|document| {
+        drop(document.insert("dpop_signing_alg_values_supported".into(), json!(["ES256"])))
+    });
     world.change(|script| {
         script.challenge = script.challenge.replace("Bearer", "DPoP");
         script.granted.insert("token_type".into(), json!("DPoP"));

@@ -163,7 +163,10 @@ async fn a_login_from_the_first_401_to_the_last_request() {
     let client = world.use_with(policy(&person)).await.expect("logged in");
     client.close().await;
     let authorize = &world.at("/authorize")[0].query;
-    assert_eq!((authorize["response_type"].as_str(), authorize["code_challenge_method"].as_str()), ("code", "S256"));
+    assert_eq!(
+        (authorize["response_type"].as_str(), authorize["code_challenge_method"].as_str()),
+        ("code", "S256")
+    );
     let token = &world.at("/token")[0].form;
     assert_eq!(token["redirect_uri"], authorize["redirect_uri"]);
     assert_eq!(token["client_id"], authorize["client_id"]);

@@ -5,7 +5,9 @@
 use std::process::{Command, Stdio};
 
 use contexture::auth::metadata::Registration;
-use contexture::auth::{Authorization, FileStore, MemoryStore, Scopes, Secret, StoreKey, Stored, TokenStore, Tokens};
+use contexture::auth::{
+    Authorization, FileStore, MemoryStore, Scopes, Secret, StoreKey, Stored, TokenStore, Tokens,
+};
 use contexture::client::Client;
 use futures_util::future::join_all;
 use serde_json::json;
@@ -61,7 +63,8 @@ async fn two_processes_with_one_expired_token_refresh_once() {
         player.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("started")
     });
     for player in players {
-        let ended = tokio::task::spawn_blocking(|| player.wait_with_output()).await.expect("waited").expect("ended");
+        let ended =
+            tokio::task::spawn_blocking(|| player.wait_with_output()).await.expect("waited").expect("ended");
         assert!(ended.status.success(), "{}", String::from_utf8_lossy(&ended.stderr));
     }
     let users: std::collections::HashSet<_> =

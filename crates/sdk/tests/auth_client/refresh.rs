@@ -42,7 +42,11 @@ async fn a_token_is_replaced_before_it_ends() {
     let refresh = &world.grants("refresh_token")[0];
     assert_eq!(refresh.form["resource"], world.url());
     for request in world.at_server().split_off(before) {
-        assert_ne!(request.headers["authorization"], format!("Bearer {old}"), "the old token is shown no more");
+        assert_ne!(
+            request.headers["authorization"],
+            format!("Bearer {old}"),
+            "the old token is shown no more"
+        );
     }
     assert_eq!(world.at("/authorize").len(), 1);
 }

@@ -27,7 +27,9 @@ async fn a_client_introduces_itself() {
 #[tokio::test]
 async fn the_ways_are_taken_in_order() {
     let world = World::start().await;
-    world.metadata(|document| drop(document.insert("client_id_metadata_document_supported".into(), json!(true))));
+    world.metadata(|document| {
+        drop(document.insert("client_id_metadata_document_supported".into(), json!(true)))
+    });
     let all = || policy(&Person::default()).client_metadata_url(DOCUMENT);
     world.use_with(all().client_id("given")).await.expect("logged in");
     assert_eq!(world.at("/authorize").last().expect("a login").query["client_id"], "given");

@@ -13,7 +13,8 @@ fn asked(world: &World) -> Vec<Option<String>> {
 
 fn challenge(world: &World, scope: &str) {
     let prm = format!("{}/.well-known/oauth-protected-resource/mcp", world.mcp);
-    world.change(|script| script.challenge = format!("Bearer scope=\"{scope}\", resource_metadata=\"{prm}\""));
+    world
+        .change(|script| script.challenge = format!("Bearer scope=\"{scope}\", resource_metadata=\"{prm}\""));
 }
 
 #[tokio::test]
@@ -35,7 +36,11 @@ async fn lasting_access_is_asked_for_only_where_it_is_known() {
     let world = World::start().await;
     challenge(&world, "basic");
     for (known, grants, expected) in [
-        (json!(["basic", "offline_access"]), json!(["authorization_code", "refresh_token"]), "basic offline_access"),
+        (
+            json!(["basic", "offline_access"]),
+            json!(["authorization_code", "refresh_token"]),
+            "basic offline_access",
+        ),
         (json!(["basic", "offline_access"]), json!(["authorization_code"]), "basic"),
         (json!(["basic"]), json!(["authorization_code", "refresh_token"]), "basic"),
         (json!(null), json!(null), "basic"),
@@ -81,7 +86,8 @@ async fn what_was_not_granted_is_not_asked_for_again() {
 async fn a_growing_list_of_scopes_comes_to_an_end() {
     let world = World::start().await;
     let person = Person::default();
-    let client = Client::builder().authorization(policy(&person)).connect(world.url()).await.expect("connected");
+    let client =
+        Client::builder().authorization(policy(&person)).connect(world.url()).await.expect("connected");
     let grows = tokio::spawn({
         let (world, person) = (world.clone(), person.clone());
         async move {

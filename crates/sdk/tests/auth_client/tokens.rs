@@ -77,7 +77,10 @@ async fn a_stored_token_is_shown_to_its_own_server_only() {
     let policy = || Authorization::visitor(Person::default()).store(store.clone());
     first.use_with(policy()).await.expect("logged in");
     second.use_with(policy()).await.expect("logged in");
-    assert!(!second.at_server()[0].headers.contains_key("authorization"), "the first server's token is not tried");
+    assert!(
+        !second.at_server()[0].headers.contains_key("authorization"),
+        "the first server's token is not tried"
+    );
     assert_eq!(store.list().await.expect("keys").len(), 2);
     // A neighbour at the same origin is another server, though its tokens come from the same issuer.
     let neighbour = format!("{}/mcp/other", first.mcp);
@@ -113,7 +116,10 @@ async fn a_stored_token_is_shown_at_once() {
     let before = world.seen().len();
     world.use_with(Authorization::stored().store(store.clone())).await.expect("still logged in");
     let seen = world.seen().split_off(before);
-    assert!(seen.iter().all(|seen| seen.path == "/mcp" && seen.headers.contains_key("authorization")), "{seen:?}");
+    assert!(
+        seen.iter().all(|seen| seen.path == "/mcp" && seen.headers.contains_key("authorization")),
+        "{seen:?}"
+    );
 }
 
 #[tokio::test]
@@ -154,7 +160,8 @@ async fn a_server_without_encryption_gets_no_token() {
 async fn each_account_has_its_own_tokens() {
     let world = World::start().await;
     let store = MemoryStore::new();
-    let policy = |account: &str| Authorization::visitor(Person::default()).store(store.clone()).account(account);
+    let policy =
+        |account: &str| Authorization::visitor(Person::default()).store(store.clone()).account(account);
     policy("work").login(&world.url()).await.expect("logged in");
     assert_eq!(policy("home").status(&world.url()).await.expect("known"), None);
     world.use_with(policy("home")).await.expect("logged in");

@@ -98,7 +98,8 @@ impl World {
             codes: HashMap::new(),
             count: 0,
         };
-        let mut world = Self { mcp: String::new(), issuer: String::new(), inner: Arc::new(Mutex::new(inner)) };
+        let mut world =
+            Self { mcp: String::new(), issuer: String::new(), inner: Arc::new(Mutex::new(inner)) };
         let server = Server::new("protected", "1.0.0").tool(add).into_http().expect("a server");
         world.mcp = world.listen(Some(server)).await;
         world.issuer = world.listen(None).await;
@@ -106,7 +107,9 @@ impl World {
         world.change(|script| {
             let prm = format!("{mcp}/.well-known/oauth-protected-resource/mcp");
             script.challenge = format!("Bearer resource_metadata=\"{prm}\"");
-            script.documents.insert(prm, json!({ "resource": format!("{mcp}/mcp"), "authorization_servers": [issuer] }));
+            script
+                .documents
+                .insert(prm, json!({ "resource": format!("{mcp}/mcp"), "authorization_servers": [issuer] }));
         });
         world.describe(&issuer);
         world
@@ -158,7 +161,9 @@ impl World {
     }
 
     fn document(&self, url: &str, change: impl FnOnce(&mut Map<String, Value>)) {
-        self.change(|script| change(script.documents.get_mut(url).and_then(Value::as_object_mut).expect("it is there")));
+        self.change(|script| {
+            change(script.documents.get_mut(url).and_then(Value::as_object_mut).expect("it is there"))
+        });
     }
 
     /// Everything that came so far.
@@ -178,7 +183,10 @@ impl World {
 
     /// Token requests with this grant.
     pub(crate) fn grants(&self, grant: &str) -> Vec<Seen> {
-        self.at("/token").into_iter().filter(|seen| seen.form.get("grant_type").is_some_and(|it| it == grant)).collect()
+        self.at("/token")
+            .into_iter()
+            .filter(|seen| seen.form.get("grant_type").is_some_and(|it| it == grant))
+            .collect()
     }
 
     /// From here on no token is good that was issued before.
@@ -201,7 +209,9 @@ impl World {
         let body = to_bytes(body, 1 << 20).await.expect("a body");
         let seen = Seen::new(&origin, &head, &body);
         self.inner().seen.push(seen.clone());
-        if seen.path == "/mcp" && let Some(mut server) = server {
+        if seen.path == "/mcp"
+            && let Some(mut server) = server
+        {
             if let Some(refusal) = self.refuse(&seen) {
                 return refusal;
             }
@@ -341,7 +351,9 @@ impl Seen {
             verb: head.method.to_string(),
             path: head.uri.path().to_owned(),
             query: pairs(head.uri.query().unwrap_or_default()),
-            headers: headers.map(|(name, value)| (name.to_string(), value.to_str().unwrap_or("").to_owned())).collect(),
+            headers: headers
+                .map(|(name, value)| (name.to_string(), value.to_str().unwrap_or("").to_owned()))
+                .collect(),
             form,
             text: format!("{} {:?} {text}", head.uri, head.headers),
             body,

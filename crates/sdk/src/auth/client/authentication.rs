@@ -136,7 +136,8 @@ impl Identity {
         let algorithm = key.algorithm().name();
         let known = found.metadata.token_endpoint_auth_signing_alg_values_supported.as_ref();
         if known.is_some_and(|known| !known.iter().any(|name| name == algorithm)) {
-            let what = format!("the authorization server does not verify {algorithm}: use a key of another kind");
+            let what =
+                format!("the authorization server does not verify {algorithm}: use a key of another kind");
             return Err(failed(AuthorizationStep::Token, what));
         }
         let (id, now) = (&self.registration.client_id, now());
@@ -187,7 +188,8 @@ mod tests {
         assert_eq!(identity.method(&metadata).ok(), Some(Method::None));
         identity.registration.client_secret = Some("s".into());
         assert_eq!(identity.method(&metadata).ok(), Some(Method::Basic), "what servers do that say nothing");
-        metadata.token_endpoint_auth_methods_supported = Some(vec!["client_secret_post".into(), "none".into()]);
+        metadata.token_endpoint_auth_methods_supported =
+            Some(vec!["client_secret_post".into(), "none".into()]);
         assert_eq!(identity.method(&metadata).ok(), Some(Method::Post));
         metadata.token_endpoint_auth_methods_supported = Some(vec!["tls_client_auth".into()]);
         assert!(identity.method(&metadata).is_err());

@@ -52,7 +52,10 @@ impl Search<'_> {
     async fn resource(&self, named: Option<&str>) -> Result<Option<ResourceMetadata>> {
         if let Some(url) = named {
             let document = self.outbound.get_json(url, &[]).await.map_err(|error| {
-                unfound(format!("the server names {} for its metadata, where it is not: {error}", harmless(url)))
+                unfound(format!(
+                    "the server names {} for its metadata, where it is not: {error}",
+                    harmless(url)
+                ))
             })?;
             return self.about_server(document).map(Some);
         }
@@ -60,7 +63,9 @@ impl Search<'_> {
             match self.outbound.get_json(&url, &[]).await {
                 Ok(document) => return self.about_server(document).map(Some),
                 Err(error) if is_elsewhere(&error) => {}
-                Err(error) => return Err(unfound(format!("the server's metadata cannot be read at {url}: {error}"))),
+                Err(error) => {
+                    return Err(unfound(format!("the server's metadata cannot be read at {url}: {error}")));
+                }
             }
         }
         Ok(None)
@@ -81,7 +86,10 @@ impl Search<'_> {
     async fn by_name(&self, document: ResourceMetadata) -> Result<Found> {
         let issuer = self.choose(&document.authorization_servers)?;
         let metadata = self.issuer(&issuer).await?.ok_or_else(|| {
-            unfound(format!("the authorization server {} has no metadata where it must be", harmless(&issuer)))
+            unfound(format!(
+                "the authorization server {} has no metadata where it must be",
+                harmless(&issuer)
+            ))
         })?;
         let scopes = document.scopes_supported.map(|scopes| scopes.into_iter().collect());
         Ok(Found { resource: document.resource, issuer, metadata, scopes, is_guess: false })
@@ -90,7 +98,9 @@ impl Search<'_> {
     fn choose(&self, issuers: &[String]) -> Result<String> {
         let listed = |wanted: &str| issuers.iter().find(|issuer| *issuer == wanted).cloned();
         let Some(first) = issuers.first() else {
-            return Err(unfound("the server's metadata names no authorization server: its operator has to add one"));
+            return Err(unfound(
+                "the server's metadata names no authorization server: its operator has to add one",
+            ));
         };
         if let Some(wanted) = &self.policy.client.issuer {
             return listed(wanted).ok_or_else(|| {
@@ -103,7 +113,9 @@ impl Search<'_> {
         }
         if let Some(choose) = &self.policy.choose {
             let chosen = issuers.get(choose(issuers));
-            return chosen.cloned().ok_or_else(|| Error::Misuse("an issuer was chosen that is not there".into()));
+            return chosen
+                .cloned()
+                .ok_or_else(|| Error::Misuse("an issuer was chosen that is not there".into()));
         }
         Ok(self.bound.and_then(listed).unwrap_or_else(|| first.clone()))
     }
@@ -117,7 +129,8 @@ impl Search<'_> {
                 Ok(metadata) => impostor = Some(metadata.issuer),
                 Err(error) if is_elsewhere(&error) => {}
                 Err(error) => {
-                    let what = format!("the authorization server's metadata cannot be read at {url}: {error}");
+                    let what =
+                        format!("the authorization server's metadata cannot be read at {url}: {error}");
                     return Err(unfound(what));
                 }
             }
@@ -139,7 +152,9 @@ impl Search<'_> {
         let url = Url::parse(self.server).map_err(|error| Error::Misuse(error.to_string()))?;
         let issuer = url.origin().ascii_serialization();
         if self.policy.client.issuer.as_ref().is_some_and(|wanted| *wanted != issuer) {
-            return Err(unfound("the server does not say whose tokens it takes, so they are not asked for elsewhere"));
+            return Err(unfound(
+                "the server does not say whose tokens it takes, so they are not asked for elsewhere",
+            ));
         }
         let (metadata, is_guess) = match self.issuer(&issuer).await? {
             Some(metadata) => (metadata, false),
@@ -238,7 +253,9 @@ mod tests {
     /// Rows F04 and F05 of the security bar.
     #[test]
     fn endpoints_are_https_or_on_this_machine() {
-        for safe in ["https://as.example/token", "https://as.example:8443/t?tenant=1", "https://[2001:db8::1]/t"] {
+        for safe in
+            ["https://as.example/token", "https://as.example:8443/t?tenant=1", "https://[2001:db8::1]/t"]
+        {
             assert!(is_safe(safe, Reach::Public), "{safe}");
         }
         for local in ["http://127.0.0.1:1/t", "http://localhost:1/t", "http://[::1]:1/t"] {

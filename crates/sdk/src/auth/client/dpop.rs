@@ -72,11 +72,18 @@ impl Dpop {
         self.proof(method, url, Some(token), nonce)
     }
 
-    fn proof(&self, method: &str, url: &str, token: Option<&Secret>, nonce: Option<String>) -> Result<String> {
+    fn proof(
+        &self,
+        method: &str,
+        url: &str,
+        token: Option<&Secret>,
+        nonce: Option<String>,
+    ) -> Result<String> {
         let mut address = Url::parse(url).map_err(|error| Error::Misuse(error.to_string()))?;
         address.set_query(None);
         address.set_fragment(None);
-        let mut claims = json!({ "jti": unguessable()?, "htm": method, "htu": address.as_str(), "iat": now() });
+        let mut claims =
+            json!({ "jti": unguessable()?, "htm": method, "htu": address.as_str(), "iat": now() });
         if let Some(token) = token {
             claims["ath"] = json!(URL_SAFE_NO_PAD.encode(digest(&SHA256, token.expose().as_bytes())));
         }

@@ -121,7 +121,9 @@ pub(super) fn bearer_grant(assertion: &Secret) -> Form {
 fn at_provider(trouble: Trouble) -> Error {
     let step = AuthorizationStep::Token;
     match trouble.at(step) {
-        Error::Authorization(failure) => failed(step, format!("at the identity provider, {}", failure.message)),
+        Error::Authorization(failure) => {
+            failed(step, format!("at the identity provider, {}", failure.message))
+        }
         other => other,
     }
 }

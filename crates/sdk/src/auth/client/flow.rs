@@ -68,7 +68,9 @@ impl Login {
     /// The form that redeems what came back.
     pub(super) fn finish(self, back: CallbackParams) -> Result<Form> {
         if !back.state.as_deref().is_some_and(|state| Secret::new(self.state.as_str()).is(state)) {
-            return Err(wrong("what came back does not belong to this login (state): nothing of it was used; try again"));
+            return Err(wrong(
+                "what came back does not belong to this login (state): nothing of it was used; try again",
+            ));
         }
         match &back.iss {
             Some(iss) if *iss == self.issuer => {}
@@ -103,7 +105,9 @@ fn said_no(error: &str, description: Option<&str>) -> Error {
     let said = description.map_or_else(|| harmless(error), |text| format!("{} ({text})", harmless(error)));
     wrong(match error {
         "access_denied" => format!("the person or the authorization server said no: {said}"),
-        "invalid_scope" => format!("the authorization server does not know the scopes that were asked for: {said}"),
+        "invalid_scope" => {
+            format!("the authorization server does not know the scopes that were asked for: {said}")
+        }
         "server_error" | "temporarily_unavailable" => {
             format!("the authorization server cannot do it now, try again later: {said}")
         }

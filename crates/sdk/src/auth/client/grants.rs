@@ -96,7 +96,9 @@ impl Asking<'_> {
         let expected = if self.dpop.is_some() { "DPoP" } else { "Bearer" };
         if !answer.token_type.eq_ignore_ascii_case(expected) {
             let came = harmless(&answer.token_type);
-            return Err(Trouble::Wrong(format!("a {expected} token was asked for, it gave one of type {came:?}")));
+            return Err(Trouble::Wrong(format!(
+                "a {expected} token was asked for, it gave one of type {came:?}"
+            )));
         }
         let access = answer.access_token;
         let shown = HeaderValue::from_str(access.expose());

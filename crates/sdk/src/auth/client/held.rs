@@ -54,8 +54,10 @@ impl Held {
     ) -> Result<Self> {
         let dpop = tokens.dpop_key.as_ref().map(Dpop::load).transpose()?.map(Arc::new);
         let scheme = if dpop.is_some() { "DPoP" } else { "Bearer" };
-        let mut header = HeaderValue::from_str(&format!("{scheme} {}", tokens.access.expose()))
-            .map_err(|_| failed(AuthorizationStep::Storage, "a stored token fits into no header: log in again"))?;
+        let mut header =
+            HeaderValue::from_str(&format!("{scheme} {}", tokens.access.expose())).map_err(|_| {
+                failed(AuthorizationStep::Storage, "a stored token fits into no header: log in again")
+            })?;
         header.set_sensitive(true);
         let until = tokens.expires_at.map(|end| end - (end.saturating_sub(now()) / 10).min(EARLY));
         Ok(Self { key, registration, tokens, origin, found, dpop, is_kept: true, header, until })

@@ -10,11 +10,11 @@ use super::enterprise::{Assertion, Enterprise};
 use super::session::Session;
 use super::store::{MemoryStore, TokenStore, default_store};
 use super::visitor::{Local, Show, Visitor};
+use crate::Result;
 use crate::auth::Secret;
 use crate::auth::jwt::{Algorithm, SigningKey};
 use crate::scopes::Scopes;
 use crate::transport::http::Credentials;
-use crate::Result;
 
 /// How to log in to servers that want it. Give it to
 /// [`Builder::authorization`](crate::client::Builder::authorization).
@@ -239,10 +239,12 @@ impl Authorization {
         }
         match self.grant {
             Grant::Client | Grant::Enterprise(_) | Grant::Workload(_) => Arc::new(MemoryStore::new()),
-            Grant::Local { .. } | Grant::Visitor(_) | Grant::Stored => default_store().unwrap_or_else(|error| {
-                tracing::warn!(%error, "tokens cannot be kept, and are forgotten with this process");
-                Arc::new(MemoryStore::new())
-            }),
+            Grant::Local { .. } | Grant::Visitor(_) | Grant::Stored => {
+                default_store().unwrap_or_else(|error| {
+                    tracing::warn!(%error, "tokens cannot be kept, and are forgotten with this process");
+                    Arc::new(MemoryStore::new())
+                })
+            }
         }
     }
 }

@@ -175,7 +175,11 @@ fn check_redirect(redirect: &str) -> Result<()> {
     let good = Url::parse(redirect).is_ok_and(|url| {
         url.fragment().is_none() && (url.scheme() == "https" || (url.scheme() == "http" && is_loopback(&url)))
     });
-    if good { Ok(()) } else { Err(Error::Misuse(format!("the redirect URI {redirect:?} is neither https nor local"))) }
+    if good {
+        Ok(())
+    } else {
+        Err(Error::Misuse(format!("the redirect URI {redirect:?} is neither https nor local")))
+    }
 }
 
 fn document_url(url: &str) -> Result<&str> {
@@ -196,10 +200,14 @@ mod tests {
     // covers: AUTH-REDIRECT-SCHEME
     #[test]
     fn codes_come_back_over_https_or_to_this_machine() {
-        for good in ["http://127.0.0.1:1234/callback", "http://localhost:1/cb", "http://[::1]:1/cb", "https://h/cb"] {
+        for good in
+            ["http://127.0.0.1:1234/callback", "http://localhost:1/cb", "http://[::1]:1/cb", "https://h/cb"]
+        {
             assert!(check_redirect(good).is_ok(), "{good}");
         }
-        for bad in ["http://example.com/cb", "http://localhost.evil.example/cb", "app://cb", "https://h/cb#x", ""] {
+        for bad in
+            ["http://example.com/cb", "http://localhost.evil.example/cb", "app://cb", "https://h/cb#x", ""]
+        {
             assert!(check_redirect(bad).is_err(), "{bad}");
         }
     }
@@ -207,7 +215,9 @@ mod tests {
     #[test]
     fn a_metadata_document_has_an_address_of_its_own() {
         assert!(document_url("https://app.example/client.json").is_ok());
-        for bad in ["http://app.example/client.json", "https://app.example/", "https://app.example", "client.json"] {
+        for bad in
+            ["http://app.example/client.json", "https://app.example/", "https://app.example", "client.json"]
+        {
             assert!(document_url(bad).is_err(), "{bad}");
         }
     }

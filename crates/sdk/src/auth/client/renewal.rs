@@ -41,7 +41,9 @@ impl Inner {
                 self.visit(&Local { show: Arc::clone(show), port: *port }, found, &scopes).await?
             }
             Grant::Visitor(visitor) => self.visit(&**visitor, found, &scopes).await?,
-            Grant::Client => (self.given(found)?, Form::new("client_credentials").with_some("scope", &scopes)),
+            Grant::Client => {
+                (self.given(found)?, Form::new("client_credentials").with_some("scope", &scopes))
+            }
             Grant::Enterprise(enterprise) => {
                 let identity = self.given(found)?;
                 (identity, enterprise.grant(found, &scopes).await?.with_some("scope", &scopes))
@@ -62,7 +64,10 @@ impl Inner {
         let introduction =
             Introduction { outbound: &self.outbound, policy: &self.policy, found, bound: bound.as_deref() };
         introduction.given()?.ok_or_else(|| {
-            failed(AuthorizationStep::ClientIdNeeded, "clients that act without a person are registered by hand")
+            failed(
+                AuthorizationStep::ClientIdNeeded,
+                "clients that act without a person are registered by hand",
+            )
         })
     }
 
@@ -77,7 +82,8 @@ impl Inner {
         found.authorization_endpoint()?;
         let key = self.key(found);
         let earlier = self.store.load(&key).await?.map(|stored| stored.registration);
-        let registered = earlier.as_ref().and_then(|it| it.redirect_uris.as_ref()?.first()).map(String::as_str);
+        let registered =
+            earlier.as_ref().and_then(|it| it.redirect_uris.as_ref()?.first()).map(String::as_str);
         let visit = visitor.prepare(registered).await.map_err(astray)?;
         let redirect = visit.redirect_uri().to_owned();
         let bound = self.bound();
@@ -202,7 +208,8 @@ impl Inner {
             if self.key(&found) != held.key {
                 return Ok(());
             }
-            let identity = Identity { registration: held.registration.clone(), key: self.policy.client.key.clone() };
+            let identity =
+                Identity { registration: held.registration.clone(), key: self.policy.client.key.clone() };
             let asking = Asking { outbound: &self.outbound, found: &found, identity: &identity, dpop: None };
             asking.revoke(refresh).await.map_err(|trouble| trouble.at(AuthorizationStep::Token))
         };
@@ -228,7 +235,8 @@ impl Inner {
             Some(_) => self.given(found)?,
             None => Identity { registration: registration.clone(), key: self.policy.client.key.clone() },
         };
-        let asking = Asking { outbound: &self.outbound, found, identity: &identity, dpop: held.dpop.as_deref() };
+        let asking =
+            Asking { outbound: &self.outbound, found, identity: &identity, dpop: held.dpop.as_deref() };
         let form = Form::new("refresh_token").with("refresh_token", refresh.expose());
         let key = held.key.clone();
         match asking.token(form, &old.scopes).await {
@@ -264,9 +272,10 @@ async fn to_the_end<T: Send + 'static>(work: impl Future<Output = Result<T>> + S
 fn astray(error: Error) -> Error {
     match error {
         Error::Authorization(_) | Error::Misuse(_) => error,
-        Error::Timeout(time) => {
-            failed(AuthorizationStep::Login, format!("nobody came back from the authorization server within {time:?}"))
-        }
+        Error::Timeout(time) => failed(
+            AuthorizationStep::Login,
+            format!("nobody came back from the authorization server within {time:?}"),
+        ),
         other => failed(AuthorizationStep::Login, other.to_string()),
     }
 }

@@ -292,7 +292,8 @@ impl Inner {
         let key = self.key(&found);
         let mut held = held.filter(|held| held.key == key);
         if held.is_none() {
-            let stored = self.store.load(&key).await?.map(|stored| Held::load(key, stored)).transpose()?.flatten();
+            let stored =
+                self.store.load(&key).await?.map(|stored| Held::load(key, stored)).transpose()?.flatten();
             if let Some(stored) = stored.filter(|stored| !stored.was_shown(&refusal.shown)) {
                 let stored = self.hold(stored.found(&found));
                 if stored.is_fresh() {

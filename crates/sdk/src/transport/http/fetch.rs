@@ -9,10 +9,10 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-#[cfg(feature = "auth")]
-use ::http::{HeaderValue, header::ACCEPT};
 use ::http::header::{CONTENT_TYPE, LOCATION, RETRY_AFTER};
 use ::http::{HeaderMap, Method, StatusCode};
+#[cfg(feature = "auth")]
+use ::http::{HeaderValue, header::ACCEPT};
 use bytes::Bytes;
 use reqwest::Url;
 
