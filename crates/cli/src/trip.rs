@@ -69,10 +69,7 @@ impl Visit for Journey {
         self.callback.redirect_uri()
     }
 
-    fn go<'a>(self: Box<Self>, url: &'a str, state: &'a str) -> Visiting<'a, CallbackParams>
-    where
-        Self: 'a,
-    {
+    fn go<'a>(self: Box<Self>, url: &'a str, state: &'a str) -> Visiting<'a, CallbackParams> {
         Box::pin(async move {
             let _asked = self.person.ask();
             if self.way == Way::Headless {

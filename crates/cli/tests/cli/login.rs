@@ -271,10 +271,13 @@ fn a_keyring_keeps_the_key_of_what_is_kept_in_files() {
     );
     assert!(!kept.iter().any(|file| file.ends_with("key")), "the key is beside what it opens: {kept:?}");
     assert_eq!(person.on(&server, &["call", "echo", "message=hi"]).stdout, "hi\n");
-    // Without the key nothing opens.
+    // Without the key nothing opens, until the next login.
     std::fs::remove_file(programs.join("secret")).expect("it is ours");
     let refused = person.on(&server, &["call", "echo", "message=hi"]);
     assert_eq!(refused.code, Some(3), "{}", refused.stderr);
+    assert!(refused.stderr.contains("sealed with another key"), "{}", refused.stderr);
+    assert_eq!(person.log_in(&server).code, Some(0));
+    assert_eq!(person.on(&server, &["call", "echo", "message=hi"]).stdout, "hi\n");
 }
 
 #[test]
