@@ -4,8 +4,8 @@
 
 use std::process::ExitCode;
 
-use contexture::{AuthorizationStep, Error};
 use contexture::model::{ErrorObject, code};
+use contexture::{AuthorizationStep, Error};
 use serde_json::{Value, json};
 
 use crate::options::Format;
@@ -157,7 +157,8 @@ fn is_storage(error: &Error) -> bool {
 
 /// How to give what only the person can have.
 fn client_id(error: &Error) -> Option<String> {
-    let wanted = matches!(error, Error::Authorization(failure) if failure.step == AuthorizationStep::ClientIdNeeded);
+    let wanted =
+        matches!(error, Error::Authorization(failure) if failure.step == AuthorizationStep::ClientIdNeeded);
     wanted.then(|| "contexture login --client-id ID … gives the one that you got there".to_owned())
 }
 

@@ -122,14 +122,19 @@ mod tests {
     #[test]
     fn a_port_is_used_again_only_if_it_was_ours() {
         assert_eq!(port_of("http://127.0.0.1:4567/callback"), Some(4567));
-        for other in ["http://127.0.0.1/callback", "http://127.0.0.1:4567/", "https://app.example/callback", ""] {
+        for other in
+            ["http://127.0.0.1/callback", "http://127.0.0.1:4567/", "https://app.example/callback", ""]
+        {
             assert_eq!(port_of(other), None, "{other}");
         }
     }
 
     #[test]
     fn the_host_is_what_stands_before_the_path() {
-        assert_eq!(host("https://issuer.example:8443/authorize?x=https://evil.example"), "issuer.example:8443");
+        assert_eq!(
+            host("https://issuer.example:8443/authorize?x=https://evil.example"),
+            "issuer.example:8443"
+        );
         assert_eq!(host("https://issuer.example?x"), "issuer.example");
     }
 }

@@ -120,7 +120,7 @@ impl fmt::Display for AuthorizationStep {
             Self::Refresh => "the token could not be refreshed",
             Self::Scopes => "the scopes do not suffice",
             Self::Refused => "the server refuses its token",
-            Self::Storage => "tokens could not be kept",
+            Self::Storage => "tokens could not be kept or read",
         })
     }
 }

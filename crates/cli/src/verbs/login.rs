@@ -81,11 +81,14 @@ pub(super) async fn logout(door: &Door) -> Result<(), Failure> {
 /// What `auth` says. Where a login is needed, that is how it ends, too.
 pub(super) async fn status(door: &Door) -> Result<(), Failure> {
     let report = Report::new(door, Authorization::stored().status(&door.url).await?);
-    print(door.format, &report, || report.login.as_ref().map_or_else(String::new, |_| report.text("known to")))?;
+    print(door.format, &report, || {
+        report.login.as_ref().map_or_else(String::new, |_| report.text("known to"))
+    })?;
     match report.next {
         None => Ok(()),
         Some(next) => {
-            let words = if report.login.is_some() { "a new login is needed at" } else { "nobody is logged in to" };
+            let words =
+                if report.login.is_some() { "a new login is needed at" } else { "nobody is logged in to" };
             Err(Failure::login_needed(format!("{words} {}", door.url)).hint(Some(next)))
         }
     }
@@ -135,7 +138,9 @@ impl Login {
         match (self.expires_at, self.refreshable) {
             (None, _) => "good until the server says otherwise".to_owned(),
             (Some(end), true) if end > now => format!("good for {}, then refreshed", span(end - now)),
-            (Some(end), false) if end > now => format!("good for {}, then a login is needed", span(end - now)),
+            (Some(end), false) if end > now => {
+                format!("good for {}, then a login is needed", span(end - now))
+            }
             (Some(end), true) => format!("expired {} ago, refreshed when it is next used", span(now - end)),
             (Some(end), false) => format!("expired {} ago", span(now - end)),
         }
@@ -160,7 +165,13 @@ mod tests {
 
     #[test]
     fn spans_are_said_in_words() {
-        let cases = [(0, "0 seconds"), (119, "119 seconds"), (120, "2 minutes"), (7199, "119 minutes"), (90_000, "25 hours")];
+        let cases = [
+            (0, "0 seconds"),
+            (119, "119 seconds"),
+            (120, "2 minutes"),
+            (7199, "119 minutes"),
+            (90_000, "25 hours"),
+        ];
         for (seconds, wanted) in cases {
             assert_eq!(span(seconds), wanted);
         }

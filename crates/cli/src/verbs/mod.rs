@@ -37,7 +37,8 @@ pub(crate) fn run(verb: &Verb) -> ExitCode {
             on(target, |client| prompt::prompt(client, name, arguments, target))
         }
         Verb::Login { headless, scopes, client_id, port, door } => {
-            let wishes = login::Wishes { headless: *headless, scopes, client_id: client_id.as_deref(), port: *port };
+            let wishes =
+                login::Wishes { headless: *headless, scopes, client_id: client_id.as_deref(), port: *port };
             at(door, login::login(door, wishes))
         }
         Verb::Logout(door) => at(door, login::logout(door)),

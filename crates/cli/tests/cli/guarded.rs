@@ -171,7 +171,10 @@ fn json(status: u16, value: Value) -> Response {
 
 async fn resource(State(books): State<Books>) -> Response {
     let origin = &books.0.origin;
-    json(200, json!({ "resource": format!("{origin}/mcp"), "authorization_servers": [origin], "scopes_supported": ["use"] }))
+    json(
+        200,
+        json!({ "resource": format!("{origin}/mcp"), "authorization_servers": [origin], "scopes_supported": ["use"] }),
+    )
 }
 
 async fn metadata(State(books): State<Books>) -> Response {
@@ -207,7 +210,8 @@ async fn authorize(State(books): State<Books>, RawQuery(query): RawQuery) -> Res
         true => format!("code={}", books.fresh_once("code")),
         false => "error=access_denied&error_description=Ada%20said%20%1b%5b31mno".to_owned(),
     };
-    let location = format!("{}?{answer}&state={}&iss={}", query["redirect_uri"], query["state"], books.0.origin);
+    let location =
+        format!("{}?{answer}&state={}&iss={}", query["redirect_uri"], query["state"], books.0.origin);
     (StatusCode::FOUND, [("location", location)]).into_response()
 }
 

@@ -15,7 +15,11 @@ fn after_a_login_every_verb_is_let_in_until_the_logout() {
     let login = person.log_in(&server);
     assert_eq!(login.code, Some(0), "{}", login.stderr);
     assert!(login.stdout.starts_with(&format!("logged in to {}", server.url())), "{}", login.stdout);
-    assert!(login.stderr.contains("in your browser") && login.stderr.contains("/authorize?"), "{}", login.stderr);
+    assert!(
+        login.stderr.contains("in your browser") && login.stderr.contains("/authorize?"),
+        "{}",
+        login.stderr
+    );
     assert_eq!(server.log(), ["register", "authorize the-client for use", "token authorization_code"]);
     for _ in 0..2 {
         let echoed = person.on(&server, &["call", "echo", "message=hi"]);
@@ -44,7 +48,10 @@ fn what_is_known_is_told_without_a_token() {
     let nobody = person.run(&["auth", &url, "-o", "json"]);
     assert_eq!((nobody.code, &nobody.json()["login"]), (Some(3), &serde_json::Value::Null));
     let hint = format!("contexture login {url}");
-    assert_eq!((&nobody.json()["next"], &nobody.error()["hint"]), (&hint.as_str().into(), &hint.as_str().into()));
+    assert_eq!(
+        (&nobody.json()["next"], &nobody.error()["hint"]),
+        (&hint.as_str().into(), &hint.as_str().into())
+    );
     assert!(files(&person.data()).is_empty() && server.log().is_empty(), "to ask changes nothing");
 
     person.log_in(&server);
@@ -103,13 +110,18 @@ fn a_headless_login_comes_back_by_itself_where_it_can() {
 #[test]
 fn where_nobody_can_be_asked_verbs_say_how_to_log_in() {
     let (server, person) = (Guarded::new(), Person::new());
-    for arguments in [&["tools", "list"][..], &["call", "echo", "message=hi", "--no-input"], &["read", "a:b"]] {
+    for arguments in [&["tools", "list"][..], &["call", "echo", "message=hi", "--no-input"], &["read", "a:b"]]
+    {
         let text = person.on(&server, arguments);
         assert_eq!(text.code, Some(3), "{arguments:?}: {}", text.stderr);
         let hint = format!("contexture login {}", server.url());
         assert!(text.stderr.lines().any(|line| line.trim() == hint), "{arguments:?}: {}", text.stderr);
         let json = person.on(&server, &[arguments, &["-o", "json"]].concat()).error();
-        assert_eq!((&json["kind"], &json["hint"]), (&"auth_required".into(), &hint.as_str().into()), "{json}");
+        assert_eq!(
+            (&json["kind"], &json["hint"]),
+            (&"auth_required".into(), &hint.as_str().into()),
+            "{json}"
+        );
     }
     assert!(server.log().is_empty(), "somebody was registered, or asked");
     assert!(!person.was_sent() && files(&person.data()).is_empty());
@@ -164,7 +176,11 @@ fn a_client_that_cannot_register_is_given_its_id() {
     let (server, person) = (Guarded::with(Habits { says_yes: true, registers: false }), Person::new());
     let refused = person.run(&["login", &server.url(), "-o", "json"]);
     assert_eq!(refused.code, Some(3), "{}", refused.stderr);
-    assert!(refused.error()["hint"].as_str().is_some_and(|hint| hint.contains("--client-id")), "{}", refused.stderr);
+    assert!(
+        refused.error()["hint"].as_str().is_some_and(|hint| hint.contains("--client-id")),
+        "{}",
+        refused.stderr
+    );
     assert!(server.log().is_empty() && !person.was_sent());
     let login = person.log_in_with(&server, &["--client-id", "mine", "--scope", "more"]);
     assert_eq!(login.code, Some(0), "{}", login.stderr);
@@ -192,7 +208,11 @@ fn a_person_who_says_no_is_not_logged_in() {
     let (server, person) = (Guarded::with(Habits { says_yes: false, registers: true }), Person::new());
     let refused = person.log_in(&server);
     assert_eq!(refused.code, Some(3), "{}", refused.stderr);
-    assert!(refused.stderr.contains("access_denied") && !refused.stderr.contains('\u{1b}'), "{:?}", refused.stderr);
+    assert!(
+        refused.stderr.contains("access_denied") && !refused.stderr.contains('\u{1b}'),
+        "{:?}",
+        refused.stderr
+    );
     assert_eq!(person.run(&["auth", &server.url()]).code, Some(3));
 }
 
@@ -225,7 +245,9 @@ fn tokens_that_cannot_be_kept_are_said_to_be() {
 
 #[test]
 fn a_target_is_a_url() {
-    for arguments in [&["login", "example.com"][..], &["logout", "./server"], &["auth", "file:///x"], &["login"]] {
+    for arguments in
+        [&["login", "example.com"][..], &["logout", "./server"], &["auth", "file:///x"], &["login"]]
+    {
         let json = Person::new().run(&[arguments, &["-o", "json"]].concat());
         assert_eq!((json.code, &json.error()["kind"]), (Some(1), &"usage".into()), "{arguments:?}");
     }
@@ -243,13 +265,19 @@ fn a_keyring_keeps_the_key_of_what_is_kept_in_files() {
     assert_eq!(read("secret").len(), 43, "32 bytes in letters");
     assert!(!read("arguments").contains(&read("secret")) && !read("arguments").contains(SECRET));
     let kept = files(&person.data());
-    assert!(kept.iter().all(|file| file.parent().is_some_and(|folder| folder.ends_with("tokens-keyring"))), "{kept:?}");
+    assert!(
+        kept.iter().all(|file| file.parent().is_some_and(|folder| folder.ends_with("tokens-keyring"))),
+        "{kept:?}"
+    );
     assert!(!kept.iter().any(|file| file.ends_with("key")), "the key is beside what it opens: {kept:?}");
     assert_eq!(person.on(&server, &["call", "echo", "message=hi"]).stdout, "hi\n");
-    // Without the key nothing opens.
+    // Without the key nothing opens, until the next login.
     std::fs::remove_file(programs.join("secret")).expect("it is ours");
     let refused = person.on(&server, &["call", "echo", "message=hi"]);
     assert_eq!(refused.code, Some(3), "{}", refused.stderr);
+    assert!(refused.stderr.contains("sealed with another key"), "{}", refused.stderr);
+    assert_eq!(person.log_in(&server).code, Some(0));
+    assert_eq!(person.on(&server, &["call", "echo", "message=hi"]).stdout, "hi\n");
 }
 
 #[test]

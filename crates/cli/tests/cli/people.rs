@@ -89,7 +89,8 @@ impl Person {
     }
 
     pub(crate) fn log_in_with(&self, server: &Guarded, wishes: &[&str]) -> Run {
-        let arguments = [&["login", &server.url()], wishes].concat();
+        let url = server.url();
+        let arguments = [&["login", &url], wishes].concat();
         let login = self.command(&arguments).spawn().expect("the binary runs");
         come_back(&self.sent_to());
         ended(login)
@@ -106,7 +107,10 @@ impl Drop for Person {
 /// child of another test, cannot be run.
 fn program(path: &Path, script: &str) {
     let mut writer = Command::new("sh");
-    writer.args(["-c", "printf '#!/bin/sh\\n%s\\n' \"$1\" > \"$0\" && chmod 700 \"$0\""]).arg(path).arg(script);
+    writer
+        .args(["-c", "printf '#!/bin/sh\\n%s\\n' \"$1\" > \"$0\" && chmod 700 \"$0\""])
+        .arg(path)
+        .arg(script);
     assert!(writer.status().expect("there is a shell").success());
 }
 

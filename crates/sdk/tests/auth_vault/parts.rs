@@ -1,6 +1,6 @@
 //! The parts that a process of its own can play, and how a test holds such a process.
 
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Child, ChildStdout, Command, Stdio};
 
@@ -47,7 +47,7 @@ async fn count(store: &FileStore) {
 
 /// Writes without a lock, over and over, two lengths in turn, until it is killed.
 async fn write_for_ever(store: &FileStore) {
-    println!("writing");
+    say("writing");
     for round in 0_u64.. {
         let text = if round % 2 == 0 { "a".repeat(10) } else { "b".repeat(50_000) };
         store.save(&key(SHARED), &stored(&text)).await.expect("it saves");
@@ -57,7 +57,7 @@ async fn write_for_ever(store: &FileStore) {
 /// Holds the lock until it is killed.
 async fn hold(store: &FileStore) {
     let _lock = store.lock(&key(SHARED)).await.expect("a lock");
-    println!("holding");
+    say("holding");
     std::future::pending::<()>().await;
 }
 
@@ -70,8 +70,14 @@ async fn save(store: &FileStore) {
 /// Saves where no byte can be written.
 async fn no_room(store: &FileStore) {
     let error = store.save(&key(SHARED), &stored("new")).await.expect_err("there is no room");
-    println!("said {error}");
-    println!("kept {}", access(store.load(&key(SHARED)).await.expect("it loads")).expect("it is there"));
+    say(&format!("said {error}"));
+    let kept = access(store.load(&key(SHARED)).await.expect("it loads")).expect("it is there");
+    say(&format!("kept {kept}"));
+}
+
+/// To the test that holds this process.
+fn say(line: &str) {
+    writeln!(std::io::stdout(), "{line}").expect("it listens");
 }
 
 /// A process that plays a part; it is gone with this.

@@ -82,17 +82,22 @@ impl Inner {
         Seal::new(&key)
     }
 
-    /// An entry that is there and cannot be opened is an error: to go on as if there were none would hide that
-    /// somebody changed it.
-    async fn read(&self, folder: &Folder, name: &str) -> Result<Option<Entry>> {
+    /// An entry that cannot be opened is as good as none: whoever could change it could have deleted it, too, and
+    /// after the next login it is replaced.
+    async fn read(&self, folder: &Folder, name: &str) -> Result<Found> {
         let file = format!("{name}{ENDING}");
-        let Some(bytes) = folder.read(&file, ENTRY_BYTES + SEAL_BYTES)? else { return Ok(None) };
-        let entry = self.seal(folder).await?.open(name, &bytes).ok_or_else(|| {
-            let words = "was damaged, or sealed with another key: delete it and log in again";
-            storage(&folder.path(&file), words)
-        })?;
-        Ok(Some(entry))
+        let Some(bytes) = folder.read(&file, ENTRY_BYTES + SEAL_BYTES)? else { return Ok(Found::Nothing) };
+        let entry = self.seal(folder).await?.open(name, &bytes);
+        Ok(entry.map_or(Found::Damaged, |entry| Found::Whole(Box::new(entry))))
     }
+}
+
+/// What is at a name.
+enum Found {
+    Nothing,
+    /// Changed, cut, or sealed with another key.
+    Damaged,
+    Whole(Box<Entry>),
 }
 
 /// Files take their time, above all until they are on the disk.
@@ -107,7 +112,10 @@ impl TokenStore for FileStore {
     fn load<'a>(&'a self, key: &'a StoreKey) -> Storing<'a, Option<Stored>> {
         Box::pin(async move {
             let Some(folder) = Folder::existing(&self.inner.path)? else { return Ok(None) };
-            Ok(self.inner.read(&folder, &name(key)).await?.map(|entry| entry.stored))
+            Ok(match self.inner.read(&folder, &name(key)).await? {
+                Found::Whole(entry) => Some(entry.stored),
+                Found::Damaged | Found::Nothing => None,
+            })
         })
     }
 
@@ -134,10 +142,16 @@ impl TokenStore for FileStore {
             let Some(folder) = Folder::existing(&self.inner.path)? else { return Ok(Vec::new()) };
             let mut keys = Vec::new();
             for name in folder.names(ENDING)? {
+                let file = folder.path(&format!("{name}{ENDING}"));
+                // One that cannot be read must not hide the others.
                 match self.inner.read(&folder, &name).await {
-                    Ok(entry) => keys.extend(entry.map(|entry| entry.key)),
-                    // One that is damaged must not hide the others; whoever loads it is told.
-                    Err(error) => tracing::warn!(%error, "an entry of the token store is left out"),
+                    Ok(Found::Whole(entry)) => keys.push(entry.key),
+                    Ok(Found::Nothing) => {}
+                    Ok(Found::Damaged) => tracing::warn!(
+                        file = %file.display(),
+                        "a token was damaged or sealed with another key, and is not used: log in again"
+                    ),
+                    Err(error) => tracing::warn!(%error, "a token is not used"),
                 }
             }
             keys.sort();
