@@ -218,8 +218,10 @@ mod tests {
                 "https://h/tenant1/.well-known/openid-configuration",
             ]
         );
-        let root =
-            ["https://h/.well-known/oauth-authorization-server", "https://h/.well-known/openid-configuration"];
+        let root = [
+            "https://h/.well-known/oauth-authorization-server",
+            "https://h/.well-known/openid-configuration",
+        ];
         assert_eq!(server_metadata_urls("https://h"), root);
         assert_eq!(server_metadata_urls("https://h/"), root);
         for issuer in ["h", "https://h?x", "https://h#x", "https://u@h", "javascript:x"] {

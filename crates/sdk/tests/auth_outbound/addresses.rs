@@ -137,7 +137,9 @@ async fn a_name_is_as_good_as_what_it_leads_to() {
         &["8.8.8.8", "127.0.0.1"],
         &["2606:4700:4700::1111", "fd00::1", "8.8.8.8"],
     ] {
-        for name in ["metadata.example", "metadata.google.internal", "127.0.0.1.nip.example", "xn--bcher-kva.example"] {
+        for name in
+            ["metadata.example", "metadata.google.internal", "127.0.0.1.nip.example", "xn--bcher-kva.example"]
+        {
             let names = Names::default().with(name, &[addresses]);
             let outbound = Outbound::new(Reach::Public).resolver(names.clone());
             let url = format!("https://{name}:{}/", canary.port);
@@ -186,7 +188,8 @@ async fn this_machines_names_are_nobodys_to_define() {
 // covers: AUTH-COMM-SECURITY
 #[tokio::test]
 async fn only_this_machine_is_reached_without_tls() {
-    let names = Names::default().with("named.example", &[&["127.0.0.1"]]).with("public.example", &[&["8.8.8.8"]]);
+    let names =
+        Names::default().with("named.example", &[&["127.0.0.1"]]).with("public.example", &[&["8.8.8.8"]]);
     let outbound = Outbound::new(Reach::Loopback).resolver(names.clone());
     for url in ["http://named.example/", "http://public.example/", "http://8.8.8.8/"] {
         assert_forbidden(outbound.get_json(url, &[]).await, url);
@@ -198,7 +201,8 @@ async fn only_this_machine_is_reached_without_tls() {
 async fn what_is_no_address_is_not_tried() {
     let long = format!("https://public.example/{}", "x".repeat(10_000));
     for reach in [Reach::Public, Reach::Loopback] {
-        let outbound = Outbound::new(reach).resolver(Names::default().with("public.example", &[&["127.0.0.1"]]));
+        let outbound =
+            Outbound::new(reach).resolver(Names::default().with("public.example", &[&["127.0.0.1"]]));
         for url in [
             "",
             "/",
@@ -234,12 +238,23 @@ async fn what_is_no_address_is_not_tried() {
 
 #[test]
 fn how_far_somebody_may_send_us_depends_on_where_they_are() {
-    for url in ["http://127.0.0.1:8000/mcp", "http://localhost/", "https://[::1]/", "http://127.1/", "http://a.localhost./"] {
+    for url in [
+        "http://127.0.0.1:8000/mcp",
+        "http://localhost/",
+        "https://[::1]/",
+        "http://127.1/",
+        "http://a.localhost./",
+    ] {
         assert_eq!(Reach::of(url), Reach::Loopback, "{url}");
     }
-    for url in
-        ["https://h.example/mcp", "http://10.0.0.1/", "http://0.0.0.0/", "https://localhost.evil/", "", "localhost"]
-    {
+    for url in [
+        "https://h.example/mcp",
+        "http://10.0.0.1/",
+        "http://0.0.0.0/",
+        "https://localhost.evil/",
+        "",
+        "localhost",
+    ] {
         assert_eq!(Reach::of(url), Reach::Public, "{url}");
     }
 }

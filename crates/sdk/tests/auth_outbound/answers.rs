@@ -40,7 +40,12 @@ async fn a_document_has_a_size() {
 #[tokio::test]
 async fn a_document_comes_in_time_or_not_at_all() {
     let outbound = Outbound::new(Reach::Loopback).within(Duration::from_millis(100));
-    for begin in [String::new(), "HTTP/1.1 200 OK\r\n".into(), head("content-length: 10\r\n"), head("content-length: 10\r\n") + "{"] {
+    for begin in [
+        String::new(),
+        "HTTP/1.1 200 OK\r\n".into(),
+        head("content-length: 10\r\n"),
+        head("content-length: 10\r\n") + "{",
+    ] {
         let server = Played::start(move |_| Reply::Stalls(begin.clone())).await;
         let results = [
             outbound.get(&server.at("/"), &[]).await,
@@ -60,7 +65,8 @@ async fn nothing_compressed_is_unpacked() {
         let answer = move || reply("200 OK", &format!("{JSON}content-encoding: {coding}\r\n"), "{}");
         assert!(matches!(fetched(answer).await, Err(Unfetched::Malformed(_))), "{coding}");
     }
-    let server = Played::start(|_| reply("200 OK", &format!("{JSON}content-encoding: identity\r\n"), "{}")).await;
+    let server =
+        Played::start(|_| reply("200 OK", &format!("{JSON}content-encoding: identity\r\n"), "{}")).await;
     assert_eq!(Outbound::new(Reach::Loopback).get_json(&server.at("/"), &[]).await, Ok(json!({})));
     assert!(!server.requests()[0].to_lowercase().contains("accept-encoding"), "and it is not asked for");
 }
@@ -82,7 +88,8 @@ async fn a_page_is_no_document() {
 #[tokio::test]
 async fn what_is_not_json_is_not_repeated() {
     let deep = "[".repeat(200_000);
-    for body in ["", "<html>hunter2", "{\"token\":\"hunter2\"", "hunter2", "{} hunter2", "\u{feff}{}", &deep] {
+    for body in ["", "<html>hunter2", "{\"token\":\"hunter2\"", "hunter2", "{} hunter2", "\u{feff}{}", &deep]
+    {
         let body = body.to_owned();
         let error = fetched(move || document(&body)).await.expect_err("not JSON");
         assert!(matches!(&error, Unfetched::Malformed(why) if !why.contains("hunter2")), "{error:?}");
@@ -94,7 +101,9 @@ async fn what_is_not_json_is_not_repeated() {
 #[tokio::test]
 async fn another_status_is_no_document() {
     for status in [201, 202, 204, 206, 300, 304, 400, 401, 403, 404, 410, 429, 500, 502, 503] {
-        let answer = move || reply(&format!("{status} Some"), JSON, if status == 204 || status == 304 { "" } else { "{}" });
+        let answer = move || {
+            reply(&format!("{status} Some"), JSON, if status == 204 || status == 304 { "" } else { "{}" })
+        };
         assert_eq!(fetched(answer).await, Err(Unfetched::Status(status)), "{status}");
     }
 }
@@ -102,7 +111,11 @@ async fn another_status_is_no_document() {
 #[tokio::test]
 async fn a_posted_form_is_answered_with_any_status() {
     let server = Played::start(|_| {
-        reply("400 Bad Request", &format!("{JSON}dpop-nonce: n\r\nx-twice: a\r\nx-twice: b\r\n"), r#"{"error":"invalid_grant"}"#)
+        reply(
+            "400 Bad Request",
+            &format!("{JSON}dpop-nonce: n\r\nx-twice: a\r\nx-twice: b\r\n"),
+            r#"{"error":"invalid_grant"}"#,
+        )
     })
     .await;
     let form = [("code", "a b&c=d+é"), ("empty", "")];
@@ -118,14 +131,19 @@ async fn a_posted_form_is_answered_with_any_status() {
     assert_eq!(body, "code=a+b%26c%3Dd%2B%C3%A9&empty=");
     assert!(head.starts_with("POST /token HTTP/1.1\r\n"), "{head}");
     let head = head.to_lowercase();
-    for line in ["content-type: application/x-www-form-urlencoded", "authorization: basic edp5", "accept: application/json"] {
+    for line in [
+        "content-type: application/x-www-form-urlencoded",
+        "authorization: basic edp5",
+        "accept: application/json",
+    ] {
         assert!(head.contains(line), "{head}");
     }
 }
 
 #[tokio::test]
 async fn no_cookies_are_kept() {
-    let server = Played::start(|_| reply("200 OK", &format!("{JSON}set-cookie: a=b; path=/\r\n"), "{}")).await;
+    let server =
+        Played::start(|_| reply("200 OK", &format!("{JSON}set-cookie: a=b; path=/\r\n"), "{}")).await;
     let outbound = Outbound::new(Reach::Loopback);
     for _ in 0..2 {
         assert_eq!(outbound.get_json(&server.at("/"), &[]).await, Ok(json!({})));

@@ -35,7 +35,8 @@ async fn a_redirect_is_checked_like_any_address() {
         targets.push(format!("http://{own}:{port}/"));
         targets.push(format!("https://{own}:{port}/"));
     }
-    let names = Names::default().with("private.example", &[&["0.0.0.0"]]).with("here.example", &[&["127.0.0.1"]]);
+    let names =
+        Names::default().with("private.example", &[&["0.0.0.0"]]).with("here.example", &[&["127.0.0.1"]]);
     for target in targets {
         for status in REDIRECTS {
             let to = target.clone();
@@ -53,7 +54,8 @@ async fn a_redirect_is_checked_like_any_address() {
 async fn three_redirects_are_followed() {
     for (hops, reached) in [(1, true), (3, true), (4, false)] {
         let server = Played::start(move |request| {
-            let at: usize = request[5..].split(' ').next().and_then(|path| path.parse().ok()).unwrap_or_default();
+            let at: usize =
+                request[5..].split(' ').next().and_then(|path| path.parse().ok()).unwrap_or_default();
             if at == hops { document(r#"{"ok":true}"#) } else { redirect(302, &format!("/{}", at + 1)) }
         })
         .await;

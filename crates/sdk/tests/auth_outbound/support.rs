@@ -74,7 +74,9 @@ pub(crate) enum Reply {
 /// An answer with a status, headers and a body.
 pub(crate) fn reply(status: &str, headers: &str, body: &str) -> Reply {
     let length = body.len();
-    Reply::Whole(format!("HTTP/1.1 {status}\r\n{headers}content-length: {length}\r\nconnection: close\r\n\r\n{body}"))
+    Reply::Whole(format!(
+        "HTTP/1.1 {status}\r\n{headers}content-length: {length}\r\nconnection: close\r\n\r\n{body}"
+    ))
 }
 
 /// A document.

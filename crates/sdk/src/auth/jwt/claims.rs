@@ -151,7 +151,9 @@ mod tests {
     // covers: AUTH-TOKEN-VALIDATE
     #[test]
     fn the_issuer_is_compared_character_for_character() {
-        for iss in ["https://issuer.example/", "https://Issuer.example", "https://issuer.example:443", "", "x"] {
+        for iss in
+            ["https://issuer.example/", "https://Issuer.example", "https://issuer.example:443", "", "x"]
+        {
             assert_eq!(checked("iss", &json!(iss)), Err(Reject::Issuer), "{iss}");
         }
         for iss in [json!(null), json!([ISSUER]), json!(1)] {

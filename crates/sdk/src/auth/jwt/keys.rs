@@ -148,9 +148,7 @@ impl Key {
             Kind::P384(point) => {
                 UnparsedPublicKey::new(&signature::ECDSA_P384_SHA384_FIXED, point).verify(message, signature)
             }
-            Kind::Ed25519(key) => {
-                UnparsedPublicKey::new(&signature::ED25519, key).verify(message, signature)
-            }
+            Kind::Ed25519(key) => UnparsedPublicKey::new(&signature::ED25519, key).verify(message, signature),
         };
         verified.is_ok()
     }
@@ -267,7 +265,8 @@ mod tests {
     #[test]
     fn a_key_is_found_by_its_id_and_algorithm() {
         let (first, second) = (fixture::es256(), fixture::es256());
-        let keys = set(&[first.public_jwk(), second.public_jwk(), fixture::rsa(Algorithm::Rs256).public_jwk()]);
+        let keys =
+            set(&[first.public_jwk(), second.public_jwk(), fixture::rsa(Algorithm::Rs256).public_jwk()]);
         let count = |id, algorithm| keys.candidates(id, algorithm).count();
         assert_eq!(count(Some(first.id()), Algorithm::Es256), 1);
         assert_eq!(count(Some(first.id()), Algorithm::Rs256), 0);

@@ -139,7 +139,9 @@ impl fmt::Display for Reject {
             Self::Algorithm => f.write_str("the token is not signed with an allowed algorithm"),
             Self::Critical => f.write_str("the token needs an extension that is not supported"),
             Self::NoKeyId => f.write_str("the token does not say which key has signed it"),
-            Self::UnknownKey => f.write_str("the token is signed with a key that the issuer does not publish"),
+            Self::UnknownKey => {
+                f.write_str("the token is signed with a key that the issuer does not publish")
+            }
             Self::Signature => f.write_str("the signature of the token is wrong"),
             Self::Issuer => f.write_str("the token is from another issuer"),
             Self::Audience => f.write_str("the token is for another resource"),

@@ -34,9 +34,8 @@ impl SigningKey {
     /// A fresh key on P-256.
     pub fn generate_es256() -> Result<Self> {
         let random = SystemRandom::new();
-        let document =
-            EcdsaKeyPair::generate_pkcs8(&signature::ECDSA_P256_SHA256_FIXED_SIGNING, &random)
-                .map_err(|_| Error::Misuse("the system gives no random numbers".into()))?;
+        let document = EcdsaKeyPair::generate_pkcs8(&signature::ECDSA_P256_SHA256_FIXED_SIGNING, &random)
+            .map_err(|_| Error::Misuse("the system gives no random numbers".into()))?;
         Self::from_pkcs8(document.as_ref(), Algorithm::Es256)
     }
 
@@ -48,7 +47,9 @@ impl SigningKey {
     /// A key in PKCS #8.
     pub fn from_pkcs8(pkcs8: &[u8], algorithm: Algorithm) -> Result<Self> {
         let rejected = |reason| {
-            Error::Misuse(format!("the private key cannot be used for {algorithm} ({reason}): give one of that kind"))
+            Error::Misuse(format!(
+                "the private key cannot be used for {algorithm} ({reason}): give one of that kind"
+            ))
         };
         let random = SystemRandom::new();
         let curve = match algorithm {
@@ -70,7 +71,8 @@ impl SigningKey {
 
     /// A token with these claims. `header` adds members to `alg` and `kid`, such as `typ`.
     pub fn sign(&self, header: &[(&str, &str)], claims: &Value) -> Result<String> {
-        let members: Map<_, _> = header.iter().map(|(name, value)| ((*name).to_owned(), json!(value))).collect();
+        let members: Map<_, _> =
+            header.iter().map(|(name, value)| ((*name).to_owned(), json!(value))).collect();
         let mut header = Value::Object(members);
         header["kid"] = json!(self.id);
         self.sign_with(&header, claims)
@@ -114,7 +116,8 @@ impl SigningKey {
     /// The public half, as a member of a key set.
     pub fn public_jwk(&self) -> Value {
         let members = members(&self.pair, self.algorithm);
-        let mut jwk: Map<_, _> = members.into_iter().map(|(name, value)| (name.to_owned(), json!(value))).collect();
+        let mut jwk: Map<_, _> =
+            members.into_iter().map(|(name, value)| (name.to_owned(), json!(value))).collect();
         jwk.insert("kid".into(), json!(self.id));
         jwk.insert("alg".into(), json!(self.algorithm.name()));
         jwk.insert("use".into(), json!("sig"));

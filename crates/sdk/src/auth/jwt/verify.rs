@@ -336,10 +336,13 @@ mod tests {
         let key = fixture::es256();
         let keys = set(&[&key]);
         let header = part(&json!({ "alg": "ES256", "kid": key.id() }));
-        for claims in [r#"{"aud":"a","aud":"b"}"#, r#"{"aud":"a","\u0061ud":"b"}"#, "[]", "null", "\"x\"", "{", ""] {
+        for claims in
+            [r#"{"aud":"a","aud":"b"}"#, r#"{"aud":"a","\u0061ud":"b"}"#, "[]", "null", "\"x\"", "{", ""]
+        {
             let signed = format!("{header}.{}", URL_SAFE_NO_PAD.encode(claims));
             let signature = URL_SAFE_NO_PAD.encode(key.signature(signed.as_bytes()).expect("a signature"));
-            let reject = verify(&format!("{signed}.{signature}"), &keys, &Algorithm::ALL).expect_err("refused");
+            let reject =
+                verify(&format!("{signed}.{signature}"), &keys, &Algorithm::ALL).expect_err("refused");
             assert!(matches!(reject, Reject::Malformed(_)), "{claims}: {reject:?}");
         }
     }
