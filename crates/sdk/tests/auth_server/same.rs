@@ -77,7 +77,9 @@ async fn decision(
     (method, params, harmless): (&str, Value, Value),
     scope: &str,
 ) -> (u16, Option<String>) {
-    let (broad, token) = (protected.token("ada", NEEDED), protected.token("ada", scope));
+    // Nobody may have as many sessions as this asks for.
+    let who = format!("ada {revision} {way:?}");
+    let (broad, token) = (protected.token(&who, NEEDED), protected.token(&who, scope));
     let peer = Peer::known(&protected.site, revision, &broad).await;
     let message = peer.request(method, params);
     let first = peer.request(method, harmless);
