@@ -13,6 +13,8 @@ use crate::support::{Stage, server, with};
 const KIND: (&str, &str) =
     ("client_assertion_type", "urn:ietf:params:oauth:client-assertion-type:jwt-bearer");
 
+type Pairs<'a> = &'a [(&'a str, &'a str)];
+
 fn refused() -> (u16, String) {
     (401, "invalid_client".to_owned())
 }
@@ -67,7 +69,7 @@ async fn a_wrong_secret_gets_nothing() {
 async fn two_proofs_are_none() {
     let stage = Stage::new(server()).await;
     let basic = format!("Basic {}", STANDARD.encode("vault:the+secret"));
-    let cases: [(&[(&str, &str)], &[(&str, &str)]); 4] = [
+    let cases: [(Pairs<'_>, Pairs<'_>); 4] = [
         (&[("client_id", "vault"), ("client_secret", "the secret")], &[("authorization", &basic)]),
         (&[("client_id", "app")], &[("authorization", &basic)]),
         (

@@ -82,15 +82,15 @@ fn field<'a>(page: &'a str, name: &str) -> &'a str {
     rest.split_once('"').expect("a value").0
 }
 
-/// Registers, signs in, agrees, and gets a token with these scopes (encoded).
-fn token(issuer: &str, scopes: &str) -> String {
+/// Registers, signs in, agrees, and gets a token for what the query asks for.
+fn token(issuer: &str, asked: &str) -> String {
     let registration = format!(r#"{{"redirect_uris":["{CALLBACK}"],"token_endpoint_auth_method":"none"}}"#);
     let (_, body) =
         ask("POST", &format!("{issuer}/register"), &[("content-type", "application/json")], &registration);
     let client: Value = serde_json::from_str(&body).expect("JSON");
     let id = client["client_id"].as_str().expect("an id");
     let query = format!(
-        "response_type=code&client_id={id}&redirect_uri={CALLBACK}&scope={scopes}&code_challenge={CHALLENGE}&code_challenge_method=S256"
+        "response_type=code&client_id={id}&redirect_uri={CALLBACK}&{asked}&code_challenge={CHALLENGE}&code_challenge_method=S256"
     );
     let (head, page) = ask("GET", &format!("{issuer}/authorize?{query}"), &[], "");
     let form = format!("request={}&token={}", field(&page, "request"), field(&page, "token"));
@@ -141,14 +141,14 @@ fn the_protected_demo_wants_a_token_and_for_one_tool_a_better_one() {
     let nobody = run(&["call", "echo", "message=hi", "--no-input", "--", &url]);
     assert_eq!(nobody.code, Some(3), "{}", nobody.stderr);
 
-    let token_of_all = token(&issuer, "demo:use");
+    let token_of_all = token(&issuer, "scope=demo:use");
     let echo = with_token(&url, &token_of_all, &["call", "echo", "message=hi"]);
     assert_eq!((echo.code, echo.stdout.as_str()), (Some(0), "hi\n"), "{}", echo.stderr);
     for era in ["legacy", "modern"] {
         let refused = with_token(&url, &token_of_all, &["call", "sign_guestbook", "--era", era]);
         assert_eq!(refused.code, Some(3), "{era}: {}", refused.stderr);
     }
-    let better = token(&issuer, "demo:use+demo:sign");
+    let better = token(&issuer, "scope=demo:use+demo:sign");
     for era in ["legacy", "modern"] {
         let signed = with_token(&url, &better, &["call", "sign_guestbook", "--era", era]);
         assert_eq!(
@@ -158,6 +158,30 @@ fn the_protected_demo_wants_a_token_and_for_one_tool_a_better_one() {
             signed.stderr
         );
     }
+    let older = url.replace("/mcp", "/sse");
+    let echo = with_token(&older, &token_of_all, &["call", "echo", "message=hi", "--revision", "2024-11-05"]);
+    assert_eq!((echo.code, echo.stdout.as_str()), (Some(0), "hi\n"), "{}", echo.stderr);
+    let refused = with_token(&older, &token_of_all, &["call", "sign_guestbook", "--revision", "2024-11-05"]);
+    assert_eq!(refused.code, Some(3), "{}", refused.stderr);
     let foreign = with_token(&url, "e30.e30.AAAA", &["tools", "list"]);
     assert_eq!(foreign.code, Some(3), "{}", foreign.stderr);
+}
+
+#[test]
+fn the_demo_takes_tokens_of_another_issuer_if_they_are_for_it() {
+    let mut server = Serving::new(&["auth-server"]);
+    let issuer = server.says("listening on ");
+    let mut demo = Serving::new(&["demo", "--listen", "127.0.0.1:0", &format!("--protect={issuer}")]);
+    let url = demo.says("listening on ");
+    let good = token(&issuer, &format!("scope=demo:use&resource={url}"));
+    let echo = with_token(&url, &good, &["call", "echo", "message=hi"]);
+    assert_eq!((echo.code, echo.stdout.as_str()), (Some(0), "hi\n"), "{}", echo.stderr);
+    for asked in [
+        "scope=demo:use",
+        "scope=demo:use&resource=http://127.0.0.1:1/mcp",
+        &format!("scope=other&resource={url}"),
+    ] {
+        let refused = with_token(&url, &token(&issuer, asked), &["call", "echo", "message=hi"]);
+        assert_eq!(refused.code, Some(3), "{asked}: {}", refused.stderr);
+    }
 }
