@@ -92,7 +92,7 @@ async fn hostile(
 async fn connect(server: &Played, person: &Person) -> Error {
     let authorization = Authorization::visitor(person.clone()).store(MemoryStore::new());
     let result = Client::builder().authorization(authorization).connect(server.at("/mcp").as_str()).await;
-    result.err().expect("nobody gets in")
+    result.expect_err("nobody gets in")
 }
 
 fn step(error: &Error) -> Option<AuthorizationStep> {

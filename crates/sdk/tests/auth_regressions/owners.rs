@@ -32,13 +32,11 @@ async fn cve_2026_48529_one_connection_with_several_persons() {
     let place = Place::of(&minter).await;
     let tokens = ["ada", "bob"].map(|name| minter.token(&place, name, ""));
     let mut line = Line::open(&place.served).await;
-    let mut seen = 0;
-    for turn in [0, 1, 1, 0, 1, 0] {
+    for (before, turn) in [0, 1, 1, 0, 1, 0].into_iter().enumerate() {
         line.write(&Ask::modern(1, "who", json!({})).by(&tokens[turn]).bytes(place.served.port)).await;
         let name = ["ada", "bob"][turn];
-        seen += 1;
         // Each answer has the name once as text, and the connection is kept.
-        let whole = line.until(|text| text.matches("\"text\":\"").count() == seen).await;
+        let whole = line.until(|text| text.matches("\"text\":\"").count() == before + 1).await;
         let last = whole.rsplit("\"text\":\"").next().unwrap_or_default();
         assert!(last.starts_with(name), "{turn}: {last}");
     }
