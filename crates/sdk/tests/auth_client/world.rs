@@ -249,7 +249,7 @@ impl World {
         if needed.split(' ').all(|scope| scopes.split(' ').any(|granted| granted == scope)) {
             return None;
         }
-        let prm = format!("{}/.well-known/oauth-protected-resource/mcp", self.mcp);
+        let prm = format!("{}/.well-known/oauth-protected-resource/mcp", seen.origin);
         let challenge =
             format!("Bearer error=\"insufficient_scope\", scope=\"{needed}\", resource_metadata=\"{prm}\"");
         Some(challenged(403, &challenge))
