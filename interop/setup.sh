@@ -2,6 +2,8 @@
 # Makes the environments of the peers, each from its pinned versions; run again, it only
 # makes what is missing or out of date.
 #
+# `setup.sh --without-rmcp` leaves out what takes longest and only `cargo xtask interop` needs.
+#
 # Needs python3 (3.11 or later) with venv, node 20 or later with npm, and cargo. On a bare
 # Debian machine `python3 -m venv` comes in a package of its own: apt-get install python3-venv.
 set -eu
@@ -22,9 +24,13 @@ for era in 1 2; do
     fi
 done
 
-if ! cmp -s typescript/package-lock.json typescript/node_modules/installed.json; then
-    (cd typescript && npm ci --no-audit --no-fund --loglevel=error)
-    cp typescript/package-lock.json typescript/node_modules/installed.json
-fi
+for package in typescript oauth; do
+    if ! cmp -s $package/package-lock.json $package/node_modules/installed.json; then
+        (cd $package && npm ci --no-audit --no-fund --loglevel=error)
+        cp $package/package-lock.json $package/node_modules/installed.json
+    fi
+done
 
-(cd rmcp && cargo build --quiet --locked)
+if [ "${1-}" != --without-rmcp ]; then
+    (cd rmcp && cargo build --quiet --locked)
+fi

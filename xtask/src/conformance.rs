@@ -1,12 +1,14 @@
-//! `cargo xtask conformance`: the official suite on our server and our client, in every revision that it knows.
+//! `cargo xtask conformance`: the official suite on our server, our client and our authorization server for development,
+//! in every revision that it knows.
 //!
 //! Strictly: a warning is a failure, so is a check that was left out, a scenario in which nothing was exercised,
-//! and a client that ends badly. There is no list of expected failures. What is not run is said: authorization,
-//! which this library does not have yet, and extensions.
+//! and a client that ends badly. There is no list of expected failures. What is not run is said: extensions other
+//! than those of authorization.
 
 mod programs;
 mod suite;
 mod verdict;
+mod visit;
 
 use crate::test::Tally;
 use crate::workspace;
@@ -20,26 +22,34 @@ use verdict::Verdict;
 /// The suite knows nothing of the first revision.
 const REVISIONS: &[&str] = workspace::REVISIONS.split_at(1).1;
 
+/// The revisions that the suite has extensions of authorization for.
+const EXTENDED: &[&str] = REVISIONS.split_at(REVISIONS.len() - 2).1;
+
 /// How many scenarios run at once, if nothing is said.
 const JOBS: usize = 2;
 
 /// Scenarios that measure time, or that others would notice: they run by themselves.
 const ALONE: [&str; 3] = ["sse-retry", "server-sse-polling", "server-stateless"];
 
-const USAGE: &str = "usage: cargo xtask conformance [server|client] [--revision DATE] [--only TEXT]";
+const USAGE: &str =
+    "usage: cargo xtask conformance [server|client|authorization] [--revision DATE] [--only TEXT]";
 
 /// Which of our programs is tested.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Side {
     Server,
     Client,
+    Authorization,
 }
+
+const SIDES: [Side; 3] = [Side::Server, Side::Client, Side::Authorization];
 
 impl Side {
     fn name(self) -> &'static str {
         match self {
             Self::Server => "server",
             Self::Client => "client",
+            Self::Authorization => "authorization",
         }
     }
 }
@@ -80,7 +90,7 @@ pub fn run_counted(args: &[String], tally: &mut Tally) -> Result<(), String> {
     if turns.is_empty() {
         return Err("no scenario fits what was asked for".to_owned());
     }
-    let programs = Programs::start(&root, turns.iter().any(|turn| turn.side == Side::Server))?;
+    let programs = Programs::start(&root, |side| turns.iter().any(|turn| turn.side == side))?;
     let start = Instant::now();
     let rows = run_all(&suite, &programs, turns);
     report(&rows, start.elapsed());
@@ -104,6 +114,7 @@ impl Wish {
             match arg.as_str() {
                 "server" => wish.side = Some(Side::Server),
                 "client" => wish.side = Some(Side::Client),
+                "authorization" => wish.side = Some(Side::Authorization),
                 "--revision" => wish.revision = Some(value()?),
                 "--only" => wish.only = Some(value()?),
                 _ => return Err(USAGE.to_owned()),
@@ -130,21 +141,21 @@ impl Wish {
 fn plan(suite: &Suite, wish: &Wish) -> Result<Vec<Turn>, String> {
     let mut turns = Vec::new();
     let mut left_out = 0;
-    for side in [Side::Server, Side::Client] {
+    for side in SIDES {
         for revision in REVISIONS {
-            for scenario in suite.scenarios(side, revision)? {
-                if scenario.starts_with("auth/") {
-                    left_out += 1;
-                    continue;
-                }
-                turns.push(Turn { side, revision, scenario });
+            let scenarios = suite.scenarios(side, revision)?;
+            turns.extend(scenarios.into_iter().map(|scenario| Turn { side, revision, scenario }));
+        }
+        for scenario in suite.extensions(side)? {
+            if !scenario.starts_with("auth/") {
+                left_out += 1;
+                continue;
             }
+            let again = |revision: &&'static str| Turn { side, revision, scenario: scenario.clone() };
+            turns.extend(EXTENDED.iter().map(again));
         }
     }
-    println!(
-        "conformance: {} scenarios; not run: {left_out} of authorization, and all extensions",
-        turns.len()
-    );
+    println!("conformance: {} scenarios; not run: {left_out} of other extensions", turns.len());
     turns.retain(|turn| wish.wants(turn));
     Ok(turns)
 }
@@ -191,11 +202,12 @@ fn run_one(suite: &Suite, programs: &Programs, turn: Turn) -> Row {
 
 /// Scenarios passed, of how many, and checks: by revision and side.
 fn report(rows: &[Row], time: Duration) {
-    println!("\n{:<12}{:>22}{:>22}", "", "server", "client");
+    let heads = SIDES.map(|side| format!("{:>22}", side.name()));
+    println!("\n{:<12}{}", "", heads.concat());
     for revision in REVISIONS {
         let cell =
             |side| totals(rows.iter().filter(|row| row.turn.revision == *revision && row.turn.side == side));
-        println!("{revision:<12}{:>22}{:>22}", cell(Side::Server), cell(Side::Client));
+        println!("{revision:<12}{}", SIDES.map(|side| format!("{:>22}", cell(side))).concat());
     }
     let tolerated: usize = rows.iter().map(|row| row.verdict.tolerated).sum();
     let all = totals(rows.iter());

@@ -8,9 +8,9 @@
 mod observed;
 mod relay;
 mod runs;
-mod served;
-mod setup;
-mod table;
+pub mod served;
+pub mod setup;
+pub mod table;
 mod wire;
 
 use crate::test::Tally;

@@ -9,6 +9,8 @@ mod bench;
 mod budget;
 mod conformance;
 mod interop;
+mod node;
+mod oauth;
 mod packages;
 mod process;
 mod requirements;
@@ -21,12 +23,13 @@ use std::process::ExitCode;
 const USAGE: &str = "\
 cargo xtask <verb>
 
-  test [--quick]        everything: format, lints, tests, features, docs, tidy, interop,
+  test [--quick]        everything: format, lints, tests, features, docs, tidy, interop, oauth,
                         conformance, budget
                         --quick: format, lints, tests, tidy
   tidy [--uncovered]    design invariants, house rules, dependencies, requirement coverage
                         --uncovered: also list every SHOULD and MAY without a test
   interop [...]         real peers over stdio and HTTP, both directions
+  oauth [--only TEXT]   logging in: with another issuer and a real browser, and other clients with our issuer
   conformance [...]     the official suite on our server and our client, strictly
   budget [--write]      allocations and instructions of one call, against bench/budget.toml
                         --write: renew the file
@@ -43,6 +46,7 @@ fn main() -> ExitCode {
         "test" => test::run(rest),
         "tidy" => tidy::run(rest),
         "interop" => interop::run(rest),
+        "oauth" => oauth::run(rest),
         "conformance" => conformance::run(rest),
         "budget" => budget::run(rest),
         "bench" => bench::run(rest),

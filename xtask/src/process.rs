@@ -1,7 +1,8 @@
 //! Running other programs: shown, timed, and with a sentence when they fail.
 
 use std::io::{BufRead, BufReader};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
 
 /// Runs the command with our own standard streams; failure names the command line.
 pub fn run(command: &mut Command) -> Result<(), String> {
@@ -55,6 +56,23 @@ pub fn capture(command: &mut Command) -> Result<String, String> {
 pub fn succeeds(command: &mut Command) -> bool {
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     command.status().is_ok_and(|status| status.success())
+}
+
+/// Waits for its end, but not for ever: a program that hangs is killed, and that is said.
+pub fn end_within(child: &mut Child, patience: Duration) -> Result<ExitStatus, String> {
+    let start = Instant::now();
+    loop {
+        match child.try_wait() {
+            Ok(Some(status)) => return Ok(status),
+            Ok(None) if start.elapsed() < patience => std::thread::sleep(Duration::from_millis(20)),
+            Ok(None) => {
+                let killed = child.kill().and_then(|()| child.wait());
+                let how = killed.map_or_else(|error| error.to_string(), |_| "killed".to_owned());
+                return Err(format!("no end after {} s: {how}", patience.as_secs()));
+            }
+            Err(error) => return Err(error.to_string()),
+        }
+    }
 }
 
 /// The command line as one would type it.

@@ -8,7 +8,7 @@ mod counts;
 mod schemas;
 mod tally;
 
-use crate::{budget, conformance, interop, process, tidy, workspace};
+use crate::{budget, conformance, interop, oauth, process, tidy, workspace};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -50,7 +50,7 @@ pub fn run(args: &[String]) -> Result<(), String> {
     }
     println!(
         "\n== summary{}",
-        if quick { " (--quick: no feature sets, docs, interop, conformance or budget)" } else { "" }
+        if quick { " (--quick: no feature sets, docs, interop, oauth, conformance or budget)" } else { "" }
     );
     for (name, time, result) in &results {
         match (time, result) {
@@ -87,6 +87,7 @@ fn steps(quick: bool, counts: PathBuf) -> Vec<Step> {
     if !quick {
         steps.push(("interop", Box::new(|tally| interop::run_counted(&[], tally))));
         // After the peers, whose set-up brings node.
+        steps.push(("oauth", Box::new(|tally| oauth::run_counted(&[], tally))));
         steps.push(("conformance", Box::new(|tally| conformance::run_counted(&[], tally))));
         steps.push(("budget", Box::new(|tally| budget::run_counted(&[], tally))));
     }

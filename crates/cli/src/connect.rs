@@ -1,14 +1,16 @@
 //! From a target on the command line to a connected client.
 //!
 //! A server is a command that is started, one that is reached by its URL, or the built-in demo, served in
-//! this very process.
+//! this very process. Servers by URL are shown what an earlier login brought; a new one is begun only where
+//! somebody is at a terminal.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use contexture::auth::Authorization;
 use contexture::client::Builder;
 use contexture::model::LoggingMessageParams;
-use contexture::transport::{ChildCommand, Stderr, memory};
+use contexture::transport::{ChildCommand, PersonTime, Stderr, memory};
 use contexture::{Client, Error, Policy};
 
 use crate::demo;
@@ -18,22 +20,41 @@ use crate::tape::taped;
 use crate::terminal::text::safe_line;
 use crate::terminal::{note, person};
 use crate::trace;
+use crate::trip::{Trip, Way};
 
 /// How long the probe for the modern era may take at most.
 const PROBE: Duration = Duration::from_secs(10);
+/// How soon a clock that stands still for a login is looked at again.
+const LOOK_AGAIN: Duration = Duration::from_millis(250);
 
 /// Connects to the target, within the time that is given for it.
 pub(crate) async fn connect(target: &Target) -> Result<Client, Failure> {
+    let person = PersonTime::new();
     let client = match target.timeout {
-        Some(limit) => tokio::time::timeout(limit, open(target))
-            .await
-            .unwrap_or_else(|_| Err(Failure::connecting(&Error::Timeout(limit))))?,
-        None => open(target).await?,
+        Some(limit) => tokio::select! {
+            biased;
+            client = open(target, &person) => client?,
+            () = over(limit, &person) => return Err(Failure::connecting(&Error::Timeout(limit))),
+        },
+        None => open(target, &person).await?,
     };
     if let Some(noise) = trace::noise() {
         note(&format!("contexture: warning: the server prints what is no message: {noise}"));
     }
     Ok(client)
+}
+
+/// Ready when so much time has passed that nobody was busy with a login.
+async fn over(limit: Duration, person: &PersonTime) {
+    let begun = Instant::now();
+    loop {
+        let left = (limit + person.spent()).saturating_sub(begun.elapsed());
+        match person.is_asking() {
+            true => tokio::time::sleep(LOOK_AGAIN).await,
+            false if left.is_zero() => return,
+            false => tokio::time::sleep(left).await,
+        }
+    }
 }
 
 /// What the person allows the server to cost and to ask.
@@ -59,14 +80,25 @@ fn prepare(target: &Target, mut policy: Policy) -> Result<Builder, Failure> {
     Ok(builder)
 }
 
-async fn open(target: &Target) -> Result<Client, Failure> {
+/// How to say who asks: as an earlier login did, or by a new one.
+fn authorization(target: &Target, person: &PersonTime) -> Authorization {
+    if !person::is_there(target.no_input) {
+        return Authorization::stored();
+    }
+    Authorization::visitor(Trip::new(Way::Browser, None, person.clone())).client_name("contexture")
+}
+
+async fn open(target: &Target, person: &PersonTime) -> Result<Client, Failure> {
     let policy = Policy::default();
     let line_bytes = policy.line_bytes;
     let builder = prepare(target, policy)?;
     let client = match target.command.split_first() {
         _ if target.url().is_some() => {
-            let builder =
+            let mut builder =
                 target.headers.iter().fold(builder, |builder, (name, value)| builder.header(name, value));
+            if !target.has_credentials() {
+                builder = builder.authorization(authorization(target, person));
+            }
             builder.connect(target.url().unwrap_or_default()).await
         }
         Some((program, arguments)) => {

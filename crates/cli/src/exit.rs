@@ -4,8 +4,8 @@
 
 use std::process::ExitCode;
 
-use contexture::Error;
 use contexture::model::{ErrorObject, code};
+use contexture::{AuthorizationStep, Error};
 use serde_json::{Value, json};
 
 use crate::options::Format;
@@ -32,6 +32,8 @@ pub(crate) struct Failure {
     data: Option<Value>,
     /// What to try instead.
     hint: Option<String>,
+    /// Whether logging in would help.
+    login: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,7 +61,7 @@ impl Kind {
 
 impl Failure {
     fn new(kind: Kind, message: impl Into<String>) -> Self {
-        Self { kind, message: message.into(), data: None, hint: None }
+        Self { kind, message: message.into(), data: None, hint: None, login: false }
     }
 
     pub(crate) fn usage(message: impl Into<String>) -> Self {
@@ -70,6 +72,11 @@ impl Failure {
         Self::new(Kind::Tool, message)
     }
 
+    /// Nobody is logged in.
+    pub(crate) fn login_needed(message: impl Into<String>) -> Self {
+        Self { login: true, ..Self::new(Kind::Unauthorized, message) }
+    }
+
     pub(crate) fn interrupted() -> Self {
         Self::new(Kind::Interrupted, "interrupted")
     }
@@ -78,14 +85,21 @@ impl Failure {
     pub(crate) fn connecting(error: &Error) -> Self {
         let kind = match error {
             Error::Misuse(_) => Kind::Usage,
+            error if is_storage(error) => Kind::Usage,
             error if is_authorization(error) => Kind::Unauthorized,
             _ => Kind::Unreachable,
         };
-        match trace::noise() {
+        let failure = match trace::noise() {
             Some(noise) => Self::new(kind, format!("this does not look like an MCP server: {noise}"))
                 .hint(Some(describe(error))),
-            None => Self::new(kind, describe(error)),
-        }
+            None => Self::new(kind, describe(error)).hint(client_id(error)),
+        };
+        Self { login: is_login(error), ..failure }
+    }
+
+    /// Whether logging in would help.
+    pub(crate) fn wants_login(&self) -> bool {
+        self.login
     }
 
     /// Adds what to try instead.
@@ -129,7 +143,34 @@ impl Failure {
 }
 
 fn is_authorization(error: &Error) -> bool {
-    matches!(error, Error::Http(refusal) if matches!(refusal.status, 401 | 403))
+    match error {
+        Error::Http(refusal) => matches!(refusal.status, 401 | 403),
+        Error::Authorization(_) => true,
+        _ => false,
+    }
+}
+
+/// Whether tokens cannot be kept or read, which is for the person to mend.
+fn is_storage(error: &Error) -> bool {
+    matches!(error, Error::Authorization(failure) if failure.step == AuthorizationStep::Storage)
+}
+
+/// How to give what only the person can have.
+fn client_id(error: &Error) -> Option<String> {
+    let wanted =
+        matches!(error, Error::Authorization(failure) if failure.step == AuthorizationStep::ClientIdNeeded);
+    wanted.then(|| "contexture login --client-id ID … gives the one that you got there".to_owned())
+}
+
+fn is_login(error: &Error) -> bool {
+    match error {
+        Error::Http(refusal) => refusal.status == 401,
+        Error::Authorization(failure) => matches!(
+            failure.step,
+            AuthorizationStep::LoginNeeded | AuthorizationStep::Refused | AuthorizationStep::Scopes
+        ),
+        _ => false,
+    }
 }
 
 /// A person wants to read the reason, not a page.
@@ -158,11 +199,12 @@ impl From<Error> for Failure {
             Error::Misuse(_) | Error::Invalid(_) | Error::PeerIncompatible(_) | Error::NotFound => {
                 Kind::Usage
             }
+            error if is_storage(error) => Kind::Usage,
             error if is_authorization(error) => Kind::Unauthorized,
             Error::Declined | Error::Dismissed | Error::Cancelled | Error::Unsupported(_) => Kind::Tool,
             _ => Kind::Unreachable,
         };
-        let failure = Self::new(kind, describe(&error));
+        let failure = Self { login: is_login(&error), ..Self::new(kind, describe(&error)) };
         match error {
             Error::Remote(refusal) => Self { data: refusal.data, ..failure },
             _ => failure,

@@ -3,6 +3,7 @@
 //! Each verb is a module of its own; this file only finds out which one is meant.
 
 mod arguments;
+mod auth_server;
 mod connect;
 mod demo;
 mod exit;
@@ -12,6 +13,7 @@ mod story;
 mod tape;
 mod terminal;
 mod trace;
+mod trip;
 mod verbs;
 
 use std::process::ExitCode;
@@ -29,7 +31,10 @@ fn main() -> ExitCode {
     };
     trace::start();
     match &command.verb {
-        Some(Verb::Demo { page_size, listen }) => serve_demo(*page_size, listen.as_deref()),
+        Some(Verb::Demo { page_size, listen, protect }) => {
+            serve_demo(*page_size, listen.as_deref(), protect.as_ref())
+        }
+        Some(Verb::AuthServer(issuing)) => ended(&verbs::together(auth_server::serve(issuing))),
         Some(verb) => verbs::run(verb),
         None => story::tell(),
     }
@@ -50,8 +55,8 @@ fn misread(error: &clap::Error) -> ExitCode {
         };
     }
     let arguments: Vec<_> = std::env::args_os().skip(1).take_while(|argument| argument != "--").collect();
-    let wants_json = arguments.iter().any(|argument| argument == "--format=json")
-        || arguments.windows(2).any(|pair| pair[0] == "--format" && pair[1] == "json");
+    let wants_json = arguments.iter().any(|argument| argument == "--format=json" || argument == "-ojson")
+        || arguments.windows(2).any(|pair| (pair[0] == "--format" || pair[0] == "-o") && pair[1] == "json");
     if wants_json {
         return Failure::usage(error.render().to_string()).report(Format::Json);
     }
@@ -60,13 +65,20 @@ fn misread(error: &clap::Error) -> ExitCode {
 }
 
 /// One connection is served fastest by the thread that reads it; many share all threads.
-fn serve_demo(page_size: Option<u32>, listen: Option<&str>) -> ExitCode {
-    let options = demo::Options { page_size: page_size.map(|entries| entries as usize) };
+fn serve_demo(page_size: Option<u32>, listen: Option<&str>, protect: Option<&Option<String>>) -> ExitCode {
+    let page_size = page_size.map(|entries| entries as usize);
+    let options = demo::Options { page_size, guarded: protect.is_some() };
     // The server itself drains on SIGTERM. A handler that blocks a thread does not keep the process.
-    let served = match listen {
-        None => verbs::alone(async { Ok(demo::server(options).serve_stdio().await?) }),
-        Some(address) => verbs::together(listen_at(options, address)),
-    };
+    ended(&match (listen, protect) {
+        (None, _) => verbs::alone(async { Ok(demo::server(options).serve_stdio().await?) }),
+        (Some(address), None) => verbs::together(listen_at(options, address)),
+        (Some(address), Some(issuer)) => {
+            verbs::together(auth_server::serve_protected(options, address, issuer.as_deref()))
+        }
+    })
+}
+
+fn ended(served: &Result<(), Failure>) -> ExitCode {
     match served {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => failure.report(Format::Text),

@@ -34,7 +34,37 @@ pub(crate) enum Verb {
         /// Entries on one page of a list.
         #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
         page_size: Option<u32>,
+        /// Asks for tokens: of this issuer, or of an authorization server for development that is started beside it.
+        #[arg(long, value_name = "ISSUER", num_args(0..=1), require_equals = true, requires = "listen")]
+        protect: Option<Option<String>>,
     },
+    /// Logs in to a server that wants to know who asks. Afterwards every verb may use it.
+    Login {
+        /// Opens no browser: shows the address to visit, and takes the one that the browser ends at from
+        /// standard input, if it cannot come back by itself.
+        #[arg(long)]
+        headless: bool,
+        /// Asks for this scope, too; can be repeated.
+        #[arg(long = "scope", value_name = "SCOPE")]
+        scopes: Vec<String>,
+        /// The client id that the authorization server knows, where it takes no registrations. A secret that belongs
+        /// to it is taken from the variable CONTEXTURE_CLIENT_SECRET.
+        #[arg(long, value_name = "ID")]
+        client_id: Option<String>,
+        /// The one port on this machine that the way back from the login may lead to.
+        #[arg(long, value_name = "PORT", value_parser = clap::value_parser!(u16).range(1..))]
+        port: Option<u16>,
+        #[command(flatten)]
+        door: Door,
+    },
+    /// Forgets how to log in to a server.
+    Logout(Door),
+    /// What is known about a login: who issued it, for what, and for how long. Never a token.
+    Auth(Door),
+    /// Serves an OAuth authorization server for development, on this machine only.
+    ///
+    /// Whoever signs in must know the password in CONTEXTURE_AUTH_PASSWORD, if there is one. Nothing outlives it.
+    AuthServer(Issuing),
     /// The tools of a server.
     #[command(subcommand)]
     Tools(Listing),
@@ -79,6 +109,32 @@ pub(crate) enum Verb {
     },
 }
 
+/// How the authorization server for development is served.
+#[derive(Debug, Args)]
+pub(crate) struct Issuing {
+    /// Where to listen, on loopback; port 0 takes any that is free.
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:0")]
+    pub(crate) listen: String,
+    /// Who can sign in; can be repeated. Anyone, if nobody is named.
+    #[arg(long = "user", value_name = "NAME")]
+    pub(crate) users: Vec<String>,
+    /// A public client that need not register, and where it is sent back to; can be repeated.
+    #[arg(long = "client", value_name = "ID=REDIRECT_URI", value_parser = client)]
+    pub(crate) clients: Vec<(String, String)>,
+    /// A scope that there is; can be repeated. Any, if none is named.
+    #[arg(long = "scope", value_name = "SCOPE")]
+    pub(crate) scopes: Vec<String>,
+    /// A resource that tokens are issued for; can be repeated. Any, if none is named.
+    #[arg(long = "resource", value_name = "URI")]
+    pub(crate) resources: Vec<String>,
+    /// How long access tokens are good for; five minutes, if nothing is said.
+    #[arg(long, value_name = "N")]
+    pub(crate) token_seconds: Option<u64>,
+    /// For tests: agrees to every request in this name, and shows no page.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) approve_all: Option<String>,
+}
+
 #[derive(Debug, Subcommand)]
 pub(crate) enum Listing {
     /// Lists them all.
@@ -92,11 +148,22 @@ impl Listing {
     }
 }
 
+/// Which server to log in to.
+#[derive(Debug, Args)]
+pub(crate) struct Door {
+    /// The server's URL.
+    #[arg(value_name = "TARGET", value_parser = url)]
+    pub(crate) url: String,
+    /// How to print results, and errors.
+    #[arg(long, short = 'o', value_enum, default_value_t, value_name = "FORMAT")]
+    pub(crate) format: Format,
+}
+
 /// Which server, and how to talk to it.
 #[derive(Debug, Args)]
 pub(crate) struct Target {
     /// How to print results, and errors.
-    #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
+    #[arg(long, short = 'o', value_enum, default_value_t, value_name = "FORMAT")]
     pub(crate) format: Format,
     /// Speaks only this revision.
     #[arg(long, value_name = "DATE", value_parser = revision, conflicts_with = "era")]
@@ -159,8 +226,12 @@ impl Target {
     /// The server's URL, if it is one.
     pub(crate) fn url(&self) -> Option<&str> {
         let [only] = self.command.as_slice() else { return None };
-        let text = only.to_str()?;
-        ["http://", "https://"].iter().any(|scheme| text.starts_with(scheme)).then_some(text)
+        only.to_str().filter(|text| is_url(text))
+    }
+
+    /// Whether the person says themselves who asks.
+    pub(crate) fn has_credentials(&self) -> bool {
+        self.headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("authorization"))
     }
 
     /// The revisions to try.
@@ -199,9 +270,22 @@ fn revision(date: &str) -> Result<Revision, String> {
     Revision::parse(date).ok_or_else(|| format!("one of {}", Revision::ALL.map(Revision::as_str).join(", ")))
 }
 
+fn is_url(text: &str) -> bool {
+    ["http://", "https://"].iter().any(|scheme| text.starts_with(scheme))
+}
+
+fn url(text: &str) -> Result<String, String> {
+    if is_url(text) { Ok(text.to_owned()) } else { Err("a URL, https://… or http://…".to_owned()) }
+}
+
 fn header(line: &str) -> Result<(String, String), String> {
     let (name, value) = line.split_once(':').ok_or("a name, a colon and a value")?;
     Ok((name.trim().to_owned(), value.trim().to_owned()))
+}
+
+fn client(text: &str) -> Result<(String, String), String> {
+    let (id, redirect) = text.split_once('=').ok_or("an id, an equals sign and a redirect URI")?;
+    Ok((id.to_owned(), redirect.to_owned()))
 }
 
 fn level(name: &str) -> Result<LoggingLevel, String> {

@@ -2,8 +2,16 @@
 
 #[path = "cli/arguments.rs"]
 mod arguments;
+#[path = "cli/auth_server.rs"]
+mod auth_server;
 #[path = "cli/ends.rs"]
 mod ends;
+#[path = "cli/guarded.rs"]
+mod guarded;
+#[path = "cli/login.rs"]
+mod login;
+#[path = "cli/people.rs"]
+mod people;
 #[path = "cli/story.rs"]
 mod story;
 #[path = "cli/strangers.rs"]

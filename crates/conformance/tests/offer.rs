@@ -10,7 +10,7 @@ use contexture_judge::{From, Watch};
 use serde_json::{Value, json};
 
 fn part(scenario: Scenario) -> Part {
-    Part { scenario, revision: Revision::NEWEST_MODERN, context: Value::Null }
+    Part { name: String::new(), scenario, revision: Revision::NEWEST_MODERN, context: Value::Null }
 }
 
 fn client() -> Builder {
@@ -121,6 +121,6 @@ fn a_scenario_that_nobody_plays_is_unknown() {
         }
     };
     assert_eq!(Part::read(variables("sse-retry")).unwrap().scenario, Scenario::Reconnection);
-    assert!(matches!(Part::read(variables("auth/basic-cimd")), Err(Failure::Unknown(_))));
+    assert!(matches!(Part::read(variables("sep-2640-client-no-prefetch")), Err(Failure::Unknown(_))));
     assert!(matches!(Part::read(|_| None), Err(Failure::Unknown(_))));
 }

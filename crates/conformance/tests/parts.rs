@@ -41,9 +41,9 @@ fn taking(seen: &Seen, names: &[&'static str]) -> Server {
 }
 
 async fn play(scenario: &str, context: Value, server: impl Fn() -> Server) {
-    let scenario = Scenario::parse(scenario).unwrap();
+    let (name, scenario) = (scenario, Scenario::parse(scenario).unwrap());
     for revision in [Revision::NEWEST_LEGACY, Revision::NEWEST_MODERN] {
-        let part = Part { scenario, revision, context: context.clone() };
+        let part = Part { name: name.to_owned(), scenario, revision, context: context.clone() };
         let builder = part.client().unwrap().revisions(&[revision]);
         let client = connect_with(server(), builder).await.unwrap();
         assert_eq!(client.revision(), revision);

@@ -55,6 +55,74 @@ pub enum Error {
     Redirected(String),
     /// The server no longer knows the session. What was sent was not done.
     SessionEnded,
+    /// Nobody could be logged in, or not for what the server wants. What was sent was not done.
+    Authorization(Box<AuthorizationFailure>),
+}
+
+/// Why nobody is logged in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct AuthorizationFailure {
+    /// What was being done.
+    pub step: AuthorizationStep,
+    /// What went wrong, who is to blame, and what to do about it.
+    pub message: String,
+}
+
+impl AuthorizationFailure {
+    /// A failure of this step.
+    pub fn new(step: AuthorizationStep, message: impl Into<String>) -> Self {
+        Self { step, message: message.into() }
+    }
+}
+
+impl fmt::Display for AuthorizationFailure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.step, self.message)
+    }
+}
+
+/// A step on the way to a token.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum AuthorizationStep {
+    /// Finding out who issues tokens for the server, and how.
+    Discovery,
+    /// Becoming known to the authorization server.
+    Registration,
+    /// The authorization server takes no registrations: it needs to be given a client id.
+    ClientIdNeeded,
+    /// A person has to log in, and this client may not ask.
+    LoginNeeded,
+    /// Sending the person to the authorization server and back.
+    Login,
+    /// Getting a token.
+    Token,
+    /// Getting a fresh token in time. The old ones are kept: it may work later.
+    Refresh,
+    /// Getting more scopes.
+    Scopes,
+    /// The server refuses a token that was issued for it.
+    Refused,
+    /// Keeping tokens.
+    Storage,
+}
+
+impl fmt::Display for AuthorizationStep {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Discovery => "who issues tokens for this server could not be found out",
+            Self::Registration => "this client could not be registered",
+            Self::ClientIdNeeded => "a client id is needed",
+            Self::LoginNeeded => "a login is needed",
+            Self::Login => "the login failed",
+            Self::Token => "no token was issued",
+            Self::Refresh => "the token could not be refreshed",
+            Self::Scopes => "the scopes do not suffice",
+            Self::Refused => "the server refuses its token",
+            Self::Storage => "tokens could not be kept or read",
+        })
+    }
 }
 
 /// A status of HTTP that is no success.
@@ -69,12 +137,14 @@ pub struct HttpRefusal {
     pub retry_after: Option<Duration>,
     /// The error of the protocol in the body, if there is one.
     pub error: Option<ErrorObject>,
+    /// What the server wants to see first (`WWW-Authenticate`).
+    pub challenges: Vec<String>,
 }
 
 impl HttpRefusal {
     /// A status without more.
     pub fn new(status: u16) -> Self {
-        Self { status, message: String::new(), retry_after: None, error: None }
+        Self { status, message: String::new(), retry_after: None, error: None, challenges: Vec::new() }
     }
 }
 
@@ -168,6 +238,7 @@ impl fmt::Display for Error {
                 )
             }
             Self::SessionEnded => f.write_str("the server no longer knows the session"),
+            Self::Authorization(failure) => failure.fmt(f),
         }
     }
 }
@@ -178,6 +249,12 @@ impl std::error::Error for Error {
             Self::Transport(error) => Some(error),
             _ => None,
         }
+    }
+}
+
+impl From<AuthorizationFailure> for Error {
+    fn from(failure: AuthorizationFailure) -> Self {
+        Self::Authorization(Box::new(failure))
     }
 }
 

@@ -39,13 +39,16 @@
 //!
 //! # Features
 //!
-//! All are on by default and additive: `server`, `client`, `http` (both sides of it; or `http-server` and `http-client`
-//! alone), `macros`, `validation` (JSON Schemas are checked).
+//! All are additive. On by default: `server`, `client`, `http` (both sides of it; or `http-server` and `http-client`
+//! alone), `auth` ([authorization](auth)), `macros`, `validation` (JSON Schemas are checked).
+//! One is not: `keyring` (tokens are kept under a key in the keyring of the operating system).
 //! Bounds on what a peer may cost are in [`Policy`].
 
 #[cfg(feature = "macros")]
 #[doc(hidden)]
 pub mod __private;
+#[cfg(feature = "auth")]
+pub mod auth;
 #[cfg(feature = "client")]
 pub mod client;
 mod error;
@@ -55,6 +58,7 @@ mod flat;
 mod memory;
 pub mod policy;
 mod schema;
+mod scopes;
 #[cfg(feature = "server")]
 pub mod server;
 pub mod testing;
@@ -63,8 +67,9 @@ pub mod transport;
 #[cfg(feature = "client")]
 pub use client::Client;
 pub use contexture_core::{engine, json_rpc, model, revision};
-pub use error::{Capability, Error, HttpRefusal, Result};
+pub use error::{AuthorizationFailure, AuthorizationStep, Capability, Error, HttpRefusal, Result};
 pub use policy::Policy;
+pub use scopes::Scopes;
 #[cfg(feature = "server")]
 pub use server::{Args, Context, Json, Principal, Server, State, prompt, resource, tool};
 

@@ -2,8 +2,8 @@
 //!
 //! Where node or npm is missing this fails and says what to install; it never passes by not running.
 
-use super::{Side, Turn};
-use crate::process;
+use super::{Side, Turn, visit};
+use crate::{node, process};
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -15,8 +15,8 @@ const PINS: [&str; 2] = ["package.json", "package-lock.json"];
 /// The suite gives a scenario 30 seconds; this is for one that hangs for good.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// The oldest node that runs the suite. Where the machine's is older (but no older than 20), one comes from npm.
-const NODE: u32 = 22;
+/// As it is called in sentences.
+const WHO: &str = "the conformance suite";
 
 /// The suite, ready to run.
 pub struct Suite {
@@ -40,7 +40,7 @@ impl Suite {
     pub fn install(root: &Path) -> Result<Self, String> {
         let home = root.join("target/conformance");
         let directory = home.join("suite");
-        let major = node_version()?;
+        node::version(WHO)?;
         let pins = root.join("xtask/conformance");
         let read = |path: PathBuf| fs::read(&path).map_err(|error| format!("{}: {error}", path.display()));
         // Written last: what an interrupted installation left behind is made anew.
@@ -57,7 +57,7 @@ impl Suite {
             process::run(&mut npm)?;
             fs::write(&stamp, lock).map_err(|error| format!("target/conformance: {error}"))?;
         }
-        let node = if major >= NODE { "node".into() } else { packaged_node(&directory)? };
+        let node = node::new_enough(WHO, &directory)?;
         let program = directory.join("node_modules/@modelcontextprotocol/conformance/dist/index.js");
         Ok(Self { node, program, results: home.join("results") })
     }
@@ -79,6 +79,13 @@ impl Suite {
         Ok(names)
     }
 
+    /// The names of the scenarios that belong to extensions.
+    pub fn extensions(&self, side: Side) -> Result<Vec<String>, String> {
+        let text = process::capture(self.command().args(["list", &format!("--{}", side.name())]))?;
+        let extensions = text.lines().filter(|line| line.contains("[extension]"));
+        Ok(extensions.filter_map(scenario_of).map(str::to_owned).collect())
+    }
+
     /// Runs one scenario against a URL or a command.
     pub fn play(&self, turn: &Turn, target: &str) -> Result<Said, String> {
         let directory = self.results.join(turn.side.name()).join(turn.revision).join(&turn.scenario);
@@ -88,23 +95,41 @@ impl Suite {
         fs::create_dir_all(&directory).map_err(|error| format!("{}: {error}", directory.display()))?;
         let create =
             |name: &str| File::create(directory.join(name)).map_err(|error| format!("{name}: {error}"));
-        let what = if turn.side == Side::Server { "--url" } else { "--command" };
+        let what = if turn.side == Side::Client { "--command" } else { "--url" };
         let mut command = self.command();
-        command.args([turn.side.name(), what, target, "--scenario", &turn.scenario]);
+        command.args([turn.side.name(), what, target]);
+        match turn.side {
+            // Its scenarios build on each other: they cannot be run one by one.
+            Side::Authorization => {
+                command.args(["--client-id", "conformance", "--port", &visit::free_port()?])
+            }
+            // Extensions belong to no revision, and run in any.
+            _ => command.args(["--scenario", &turn.scenario, "--force"]),
+        };
         command.args(["--spec-version", turn.revision, "-o"]).arg(&directory);
         command.stdin(Stdio::null()).stdout(create("stdout.txt")?).stderr(create("stderr.txt")?);
-        let hung = !ends(&mut command)?;
+        let mut visitor = visit::Visitor::new(directory.join("stdout.txt"));
+        let hung = !ends(&mut command, || {
+            if turn.side == Side::Authorization {
+                visitor.look();
+            }
+        })?;
         let read = |path: PathBuf| fs::read(path).map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
-        let checks = find_checks(&directory).and_then(|path| read(path).ok());
+        let place = match turn.side {
+            Side::Authorization => one_of_several(&directory, &turn.scenario),
+            _ => Some(directory.clone()),
+        };
+        let checks = place.and_then(|place| find_checks(&place)).and_then(|path| read(path).ok());
         Ok(Said { checks, stderr: read(directory.join("stderr.txt")).unwrap_or_default(), hung })
     }
 }
 
 /// Runs to the end; `false` if it had to be killed.
-fn ends(command: &mut Command) -> Result<bool, String> {
+fn ends(command: &mut Command, mut meanwhile: impl FnMut()) -> Result<bool, String> {
     let mut child = command.spawn().map_err(|error| format!("node could not be started: {error}"))?;
     let start = Instant::now();
     loop {
+        meanwhile();
         match child.try_wait() {
             Ok(Some(_)) => return Ok(true),
             Ok(None) if start.elapsed() < PATIENCE => std::thread::sleep(Duration::from_millis(20)),
@@ -122,6 +147,13 @@ fn scenario_of(line: &str) -> Option<&str> {
     line.strip_prefix("  - ")?.split(' ').next()
 }
 
+/// The directory of one scenario, where several were run at once.
+fn one_of_several(directory: &Path, scenario: &str) -> Option<PathBuf> {
+    let start = format!("authorization-server-{scenario}-");
+    let mut entries = fs::read_dir(directory).ok()?.flatten();
+    entries.find(|entry| entry.file_name().to_string_lossy().starts_with(&start)).map(|entry| entry.path())
+}
+
 /// Somewhere below the directory: the suite puts it into one with the time in its name.
 fn find_checks(directory: &Path) -> Option<PathBuf> {
     let mut found = None;
@@ -134,38 +166,6 @@ fn find_checks(directory: &Path) -> Option<PathBuf> {
         }
     }
     found
-}
-
-fn node_version() -> Result<u32, String> {
-    let missing = |_| {
-        "the conformance suite needs node 20 or later (better 22) and npm: install them \
-         (on Debian: apt-get install nodejs npm)"
-            .to_owned()
-    };
-    let version = process::capture(Command::new("node").arg("--version")).map_err(missing)?;
-    process::capture(Command::new("npm").arg("--version")).map_err(missing)?;
-    let major = version.trim().trim_start_matches('v').split('.').next().and_then(|it| it.parse().ok());
-    match major {
-        Some(major) if major >= 20 => Ok(major),
-        _ => Err(format!("node {} is too old for the conformance suite: install 22", version.trim())),
-    }
-}
-
-/// The node that npm brought along.
-fn packaged_node(directory: &Path) -> Result<PathBuf, String> {
-    let system = if cfg!(target_os = "macos") { "darwin" } else { std::env::consts::OS };
-    let machine = match std::env::consts::ARCH {
-        "x86_64" => "x64",
-        "aarch64" => "arm64",
-        other => other,
-    };
-    let node = directory.join(format!("node_modules/node-{system}-{machine}/bin/node"));
-    if node.is_file() {
-        return Ok(node);
-    }
-    Err(format!(
-        "the conformance suite needs node {NODE} or later, and npm has none for this machine: install it"
-    ))
 }
 
 #[cfg(test)]

@@ -8,12 +8,13 @@ use super::relay::{Heard, Relay};
 use super::served::{self, Served};
 use super::table::Column;
 use super::wire;
+use crate::process;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// A program has ten seconds for each check; this is for one that hangs as a whole.
 const PATIENCE: Duration = Duration::from_secs(300);
@@ -129,19 +130,9 @@ impl Run {
             .stderr(create(&files.client)?)
             .spawn()
             .map_err(|error| format!("{}: {error}", self.client[0]))?;
-        let start = Instant::now();
-        loop {
-            match child.try_wait() {
-                Ok(Some(status)) if status.success() => return Ok(()),
-                Ok(Some(status)) => return Err(format!("the program ended with {status}")),
-                Ok(None) if start.elapsed() < PATIENCE => std::thread::sleep(Duration::from_millis(20)),
-                Ok(None) => {
-                    let killed = child.kill().and_then(|()| child.wait());
-                    let how = killed.map_or_else(|error| error.to_string(), |_| "killed".to_owned());
-                    return Err(format!("no end after {} s: {how}", PATIENCE.as_secs()));
-                }
-                Err(error) => return Err(error.to_string()),
-            }
+        match process::end_within(&mut child, PATIENCE)? {
+            status if status.success() => Ok(()),
+            status => Err(format!("the program ended with {status}")),
         }
     }
 }

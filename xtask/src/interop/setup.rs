@@ -5,8 +5,17 @@ use crate::{packages, process};
 use std::path::Path;
 use std::process::Command;
 
-/// Languages first (from the system's packages, if we may install them), then the peers' own packages.
+/// Languages first (from the system's packages, if we may install them), then the peers' own packages and programs.
 pub fn prepare(root: &Path) -> Result<(), String> {
+    set_up(root, &[])
+}
+
+/// The same without the program that has to be compiled.
+pub fn prepare_without_rmcp(root: &Path) -> Result<(), String> {
+    set_up(root, &["--without-rmcp"])
+}
+
+fn set_up(root: &Path, flags: &[&str]) -> Result<(), String> {
     let missing = missing_languages();
     if !missing.is_empty() {
         packages::install("the peers need", &missing)?;
@@ -16,7 +25,8 @@ pub fn prepare(root: &Path) -> Result<(), String> {
     }
     // Their programs are expected in their own target directory, wherever ours is.
     let mut setup = Command::new("bash");
-    process::run(setup.arg("interop/setup.sh").current_dir(root).env_remove("CARGO_TARGET_DIR"))
+    setup.arg("interop/setup.sh").args(flags).current_dir(root).env_remove("CARGO_TARGET_DIR");
+    process::run(&mut setup)
 }
 
 /// Debian's names of what is not there, or too old.

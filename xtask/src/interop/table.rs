@@ -80,6 +80,16 @@ impl Column {
     }
 }
 
+/// The line of a report, for a check that no program makes.
+pub fn line(check: &str, cell: &Cell) -> String {
+    let (status, detail) = match cell {
+        Cell::Ok => ("ok", ""),
+        Cell::Fail(detail) => ("fail", detail.as_str()),
+        Cell::Absent(detail) => ("absent", detail.as_str()),
+    };
+    serde_json::json!({ "check": check, "status": status, "detail": detail }).to_string() + "\n"
+}
+
 /// How many checks passed.
 pub fn passed(columns: &[Column]) -> u64 {
     let cells = columns.iter().flat_map(|column| &column.cells);

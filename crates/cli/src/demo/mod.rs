@@ -5,6 +5,7 @@
 
 mod asks;
 mod changes;
+mod guarded;
 mod prompts;
 mod resources;
 mod tools;
@@ -19,7 +20,11 @@ use changes::Clock;
 pub(crate) struct Options {
     /// Entries on one page of a list; all, if nothing is said.
     pub(crate) page_size: Option<usize>,
+    /// It asks for tokens, so there is also a tool that needs more than others.
+    pub(crate) guarded: bool,
 }
+
+pub(crate) use guarded::{SIGN, USE};
 
 const INSTRUCTIONS: &str = "Try `echo` and `add` first. `greet`, `survey` and `plan_trip` ask the person, `ask_model` \
      asks the model, `countdown` reports progress, `log_lines` logs. Read demo://readme for the rest.";
@@ -39,7 +44,8 @@ pub(crate) fn server(options: Options) -> Server {
     let server = asks::register(server);
     let server = changes::register(server);
     let server = resources::register(server);
-    prompts::register(server)
+    let server = prompts::register(server);
+    if options.guarded { guarded::register(server) } else { server }
 }
 
 /// Proposes those of the values that begin with what was typed.

@@ -1,7 +1,9 @@
 //! What to try when a server cannot do without something that the command line can give.
 //!
-//! Servers say so in words of their own, so this only looks for the names of capabilities.
+//! Servers say so in words of their own, so this only looks for the names of capabilities; and logins have errors
+//! of their own.
 
+use crate::exit::Failure;
 use crate::options::Target;
 
 /// Which option would give the server what it misses.
@@ -17,4 +19,16 @@ pub(super) fn capability(words: &str, target: &Target) -> Option<String> {
         return Some("--sample TEXT answers in the place of a model".to_owned());
     }
     None
+}
+
+/// How to log in, where that would help and the person has not said themselves who asks.
+pub(super) fn login(failure: &Failure, target: &Target) -> Option<String> {
+    let url = target.url().filter(|_| failure.wants_login() && !target.has_credentials())?;
+    Some(format!("contexture login {}", quoted(url)))
+}
+
+/// A word as a shell reads it.
+pub(super) fn quoted(word: &str) -> String {
+    let is_plain = |char: char| char.is_ascii_alphanumeric() || "-._~:/[]@%+,=".contains(char);
+    if word.chars().all(is_plain) { word.to_owned() } else { format!("'{}'", word.replace('\'', "'\\''")) }
 }

@@ -5,6 +5,7 @@
 mod call;
 mod hint;
 mod list;
+mod login;
 mod prompt;
 mod read;
 mod show;
@@ -16,7 +17,7 @@ use serde::Serialize;
 
 use crate::connect::connect;
 use crate::exit::Failure;
-use crate::options::{Format, Target, Verb};
+use crate::options::{Door, Format, Target, Verb};
 use crate::terminal::text::safe_json;
 use crate::terminal::{self};
 
@@ -35,7 +36,30 @@ pub(crate) fn run(verb: &Verb) -> ExitCode {
         Verb::Prompt { name, arguments, target } => {
             on(target, |client| prompt::prompt(client, name, arguments, target))
         }
-        Verb::Demo { .. } => ExitCode::SUCCESS,
+        Verb::Login { headless, scopes, client_id, port, door } => {
+            let wishes =
+                login::Wishes { headless: *headless, scopes, client_id: client_id.as_deref(), port: *port };
+            at(door, login::login(door, wishes))
+        }
+        Verb::Logout(door) => at(door, login::logout(door)),
+        Verb::Auth(door) => at(door, login::status(door)),
+        // Those that serve are not on a server.
+        Verb::Demo { .. } | Verb::AuthServer(_) => ExitCode::SUCCESS,
+    }
+}
+
+/// Runs what needs no connection, or makes its own.
+fn at(door: &Door, verb: impl Future<Output = Result<(), Failure>>) -> ExitCode {
+    let work = async {
+        tokio::select! {
+            biased;
+            () = interrupted() => Err(Failure::interrupted()),
+            outcome = verb => outcome,
+        }
+    };
+    match alone(work) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => failure.report(door.format),
     }
 }
 
@@ -46,7 +70,10 @@ where
 {
     match target.check().and_then(|()| alone(session(target, verb))) {
         Ok(()) => ExitCode::SUCCESS,
-        Err(failure) => failure.report(target.format),
+        Err(failure) => {
+            let hint = hint::login(&failure, target);
+            failure.hint(hint).report(target.format)
+        }
     }
 }
 

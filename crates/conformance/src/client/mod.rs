@@ -1,9 +1,10 @@
 //! The client under test: plays the part that the suite names, and fails if the server does not answer.
 //!
 //! It declares everything that a client can declare, and answers what it is asked with what was asked for.
-//! Authorization and the extensions are not played.
+//! Of the extensions only those of authorization are played.
 
 mod answers;
+mod login;
 mod parts;
 
 use std::fmt;
@@ -19,6 +20,8 @@ pub use parts::Scenario;
 /// What the suite tells its client to do.
 #[derive(Debug, Clone)]
 pub struct Part {
+    /// The suite's name for it.
+    pub name: String,
     /// What to play.
     pub scenario: Scenario,
     /// What the server speaks.
@@ -45,16 +48,16 @@ impl Part {
         let needed = |name: &str| {
             variable(name).ok_or_else(|| Failure::Unknown(format!("{name} is not set: the suite sets it")))
         };
-        let scenario = needed("MCP_CONFORMANCE_SCENARIO")?;
-        let scenario = Scenario::parse(&scenario)
-            .ok_or_else(|| Failure::Unknown(format!("there is no part for the scenario {scenario:?}")))?;
+        let name = needed("MCP_CONFORMANCE_SCENARIO")?;
+        let scenario = Scenario::parse(&name)
+            .ok_or_else(|| Failure::Unknown(format!("there is no part for the scenario {name:?}")))?;
         let date = needed("MCP_CONFORMANCE_PROTOCOL_VERSION")?;
         let revision = Revision::parse(&date)
             .ok_or_else(|| Failure::Unknown(format!("there is no revision {date:?}")))?;
         let context = variable("MCP_CONFORMANCE_CONTEXT").unwrap_or_else(|| "null".to_owned());
         let context = serde_json::from_str(&context)
             .map_err(|error| Failure::Unknown(format!("MCP_CONFORMANCE_CONTEXT is not JSON: {error}")))?;
-        Ok(Self { scenario, revision, context })
+        Ok(Self { name, scenario, revision, context })
     }
 
     /// A client for it, in the making. It is not told the revision: it has to find out.
@@ -63,7 +66,13 @@ impl Part {
             .name("contexture-conformance", env!("CARGO_PKG_VERSION"))
             .elicitation(answers::elicitation())
             .sampling(answers::sampling());
-        Ok(builder.roots(answers::roots()?))
+        let builder = builder.roots(answers::roots()?);
+        match self.scenario {
+            Scenario::Protected => {
+                Ok(builder.authorization(login::authorization(&self.name, &self.context)?))
+            }
+            _ => Ok(builder),
+        }
     }
 }
 

@@ -28,6 +28,8 @@ pub enum Scenario {
     CustomHeaders,
     /// Call every tool that is left when those with impossible headers are dropped.
     InvalidToolHeaders,
+    /// Use a server that wants a login.
+    Protected,
 }
 
 impl Scenario {
@@ -43,6 +45,7 @@ impl Scenario {
             "http-standard-headers" => Self::StandardHeaders,
             "http-custom-headers" => Self::CustomHeaders,
             "http-invalid-tool-headers" => Self::InvalidToolHeaders,
+            name if name.starts_with("auth/") => Self::Protected,
             _ => return None,
         })
     }
@@ -68,6 +71,7 @@ impl Part {
             Scenario::StandardHeaders => standard_headers(client).await,
             Scenario::CustomHeaders => custom_headers(client, &self.context).await,
             Scenario::InvalidToolHeaders => invalid_tool_headers(client).await,
+            Scenario::Protected => call_listed(client, "test-tool").await,
         };
         client.close().await;
         played

@@ -15,6 +15,8 @@ use super::{Client, KnownEra};
 use crate::model::{Implementation, LoggingMessageParams, Method};
 use crate::revision::Revision;
 use crate::transport::ChildCommand;
+#[cfg(feature = "http-client")]
+use crate::transport::http::Proof;
 use crate::{Policy, Result};
 
 /// A client in the making.
@@ -178,6 +180,22 @@ impl Builder {
     #[must_use]
     pub fn header(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
         self.config.http.header(name.into(), value.into());
+        self
+    }
+
+    /// Proves to a server that is reached by URL who asks. What is shown goes to no other origin than the URL's.
+    #[cfg(feature = "http-client")]
+    #[must_use]
+    pub fn credentials(mut self, credentials: impl super::Credentials) -> Self {
+        self.config.http.proof = Proof::Given(Arc::new(credentials));
+        self
+    }
+
+    /// Logs in, if a server that is reached by URL wants it.
+    #[cfg(feature = "auth")]
+    #[must_use]
+    pub fn authorization(mut self, authorization: crate::auth::Authorization) -> Self {
+        self.config.http.proof = Proof::Policy(Box::new(authorization));
         self
     }
 

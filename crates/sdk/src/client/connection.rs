@@ -22,7 +22,7 @@ use super::link::{End, Link, Out};
 use crate::engine::{Allowance, InFlight};
 use crate::json_rpc::{Decoder, RequestId, notification_line};
 use crate::model::{CancelledParams, ErrorObject, Method};
-use crate::transport::{ChildExit, Incoming, Transport};
+use crate::transport::{ChildExit, Incoming, PersonTime, Transport};
 
 /// How much of the queue is taken before the transport has its turn, and the other way round.
 const AT_ONCE: usize = 64;
@@ -64,9 +64,14 @@ struct Waits {
 
 impl Connection {
     /// Starts the task.
-    pub(super) fn start(transport: Box<dyn Transport>, exit: Option<ChildExit>, hub: &Arc<Hub>) -> Arc<Link> {
+    pub(super) fn start(
+        transport: Box<dyn Transport>,
+        exit: Option<ChildExit>,
+        person: Option<PersonTime>,
+        hub: &Arc<Hub>,
+    ) -> Arc<Link> {
         let policy = &hub.config.policy;
-        let (link, queue) = Link::new(policy.pending, transport.has_headers());
+        let (link, queue) = Link::new(policy.pending, transport.has_headers(), person);
         let connection = Self {
             transport,
             exit,

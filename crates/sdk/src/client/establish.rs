@@ -90,7 +90,7 @@ impl Source {
     }
 
     /// Opens the stream that servers of the first revision have. If there is none, what went wrong before
-    /// says more.
+    /// says more; if there is one and it is not for us, that does.
     async fn step_back<'a>(
         &mut self,
         live: &'a mut Option<Live>,
@@ -102,7 +102,7 @@ impl Source {
         }
         match (self.open(hub, true).await, findings.trouble.take()) {
             (Ok(opened), _) => Ok(live.insert(opened)),
-            (Err(Error::Http(_)), Some(before)) => Err(before),
+            (Err(Error::Http(refusal)), Some(before)) if !matches!(refusal.status, 401 | 403) => Err(before),
             (Err(error), _) => Err(error),
         }
     }
@@ -136,7 +136,7 @@ async fn discover(
         Ok(waiting) => waiting,
         Err(error) => return hear(error, findings),
     };
-    let Ok(answer) = tokio::time::timeout(patience, waiting.result(|_| {})).await else {
+    let Some(answer) = live.link.in_time(patience, waiting.result(|_| {})).await else {
         tracing::info!(?patience, "no answer to the probe so far; the older handshake is tried as well");
         findings.late = Some(waiting);
         return Heard::Silence;
@@ -223,7 +223,8 @@ fn hear(error: Error, findings: &mut Findings) -> Heard {
         | Error::Interrupted(_)
         | Error::Redirected(_)
         | Error::TooMuch(_)
-        | Error::SessionEnded => Heard::Lost,
+        | Error::SessionEnded
+        | Error::Authorization(_) => Heard::Lost,
         _ => Heard::Garbage,
     };
     findings.trouble = Some(error);

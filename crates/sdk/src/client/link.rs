@@ -17,6 +17,7 @@ use crate::engine::{Patience, Pending};
 use crate::json_rpc::{RequestId, notification_line};
 use crate::model::{Method, ProgressParams, ProgressToken, SubscriptionFilter};
 use crate::revision::Rules;
+use crate::transport::PersonTime;
 use crate::{Error, Result};
 
 /// Progress that a caller has not looked at yet. More than this is dropped.
@@ -135,6 +136,8 @@ pub(super) struct Link {
     table: Mutex<Table>,
     out: mpsc::UnboundedSender<Out>,
     started: Instant,
+    /// While a person is asked to log in, the clock stands still; and what people took before.
+    person: Option<(PersonTime, Duration)>,
     /// Whether messages have headers.
     pub(super) has_headers: bool,
     /// Set once the era is known and the handshake is done.
@@ -145,12 +148,17 @@ pub(super) struct Link {
 }
 
 impl Link {
-    pub(super) fn new(limit: usize, has_headers: bool) -> (Arc<Self>, mpsc::UnboundedReceiver<Out>) {
+    pub(super) fn new(
+        limit: usize,
+        has_headers: bool,
+        person: Option<PersonTime>,
+    ) -> (Arc<Self>, mpsc::UnboundedReceiver<Out>) {
         let (out, queue) = mpsc::unbounded_channel();
         let link = Self {
             table: Mutex::new(Table { pending: Pending::new(limit), end: None }),
             out,
             started: Instant::now(),
+            person: person.map(|person| (person.clone(), person.spent())),
             has_headers,
             session: OnceLock::new(),
             counters: Counters::default(),
@@ -163,15 +171,35 @@ impl Link {
         self.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// The time since the beginning, without what people took to log in.
     pub(super) fn now(&self) -> Duration {
-        self.started.elapsed()
+        self.started.elapsed().saturating_sub(self.people())
     }
 
-    /// The moment that lies so far after the beginning.
+    fn people(&self) -> Duration {
+        let person = self.person.as_ref();
+        person.map_or(Duration::ZERO, |(person, before)| person.spent().saturating_sub(*before))
+    }
+
+    /// The moment that lies so far after the beginning, if nobody is asked until then.
     pub(super) fn instant(&self, since: Duration) -> Instant {
         // Far enough for any connection, and near enough for any clock.
         const FAR: Duration = Duration::from_secs(365 * 24 * 60 * 60);
-        self.started + since.min(FAR)
+        let instant = self.started + since.min(FAR) + self.people();
+        match &self.person {
+            Some((person, _)) if person.is_asking() => {
+                instant.max(Instant::now() + person.look_again(Duration::ZERO))
+            }
+            _ => instant,
+        }
+    }
+
+    /// What comes of `work`, if it comes within this time; people take theirs.
+    pub(super) async fn in_time<T>(&self, time: Duration, work: impl Future<Output = T>) -> Option<T> {
+        match &self.person {
+            Some((person, _)) => person.timeout(time, work).await,
+            None => tokio::time::timeout(time, work).await.ok(),
+        }
     }
 
     /// Enters a request and queues it.

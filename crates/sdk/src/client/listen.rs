@@ -153,11 +153,13 @@ impl Client {
             headers: Vec::new(),
         })?;
         let patience = self.policy().patience.idle;
-        let honoured = tokio::select! {
-            Ok(honoured) = acknowledgement => Some(honoured),
-            ended = stream.result(|_| {}) => { ended?; None }
-            () = tokio::time::sleep(patience) => return Err(Error::Timeout(patience)),
-        };
+        let honoured = live.link.in_time(patience, async {
+            tokio::select! {
+                Ok(honoured) = acknowledgement => Ok(Some(honoured)),
+                ended = stream.result(|_| {}) => ended.map(|_| None),
+            }
+        });
+        let honoured = honoured.await.ok_or(Error::Timeout(patience))??;
         let honoured = honoured.ok_or_else(|| Error::Closed("the server ended the subscription".into()))?;
         let granted = honoured.resource_subscriptions.unwrap_or_default();
         if let Some(added) = added.filter(|added| !granted.iter().any(|uri| uri == added)) {

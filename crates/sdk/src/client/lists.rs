@@ -6,7 +6,6 @@
 use std::fmt;
 
 use serde::de::DeserializeOwned;
-use tokio::time::timeout;
 
 use super::Client;
 use super::call::Call;
@@ -155,10 +154,10 @@ impl Client {
     async fn all<P: Page>(&self) -> Result<Vec<P::Item>, Partial<P::Item>> {
         let mut items = Vec::new();
         let time = self.policy().list_time;
-        match timeout(time, self.collect::<P>(&mut items)).await {
-            Ok(Ok(())) => Ok(items),
-            Ok(Err(reason)) => Err(Partial { items, reason }),
-            Err(_) => Err(Partial { items, reason: Error::Timeout(time) }),
+        match self.live().link.in_time(time, self.collect::<P>(&mut items)).await {
+            Some(Ok(())) => Ok(items),
+            Some(Err(reason)) => Err(Partial { items, reason }),
+            None => Err(Partial { items, reason: Error::Timeout(time) }),
         }
     }
 

@@ -57,6 +57,9 @@ pub use responders::{
 pub use session::ServerIdentity;
 pub use source::Target;
 
+#[cfg(feature = "http-client")]
+pub use crate::transport::http::{Challenged, Credentials, Request, Showing};
+
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};

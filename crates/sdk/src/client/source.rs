@@ -100,15 +100,19 @@ impl Source {
                 let transport = transport
                     .take()
                     .ok_or_else(|| Error::Closed("this transport cannot be opened again".into()))?;
-                Connection::start(transport, None, hub)
+                Connection::start(transport, None, None, hub)
             }
             Self::Child(command) => {
                 let child = ChildTransport::spawn(command, &hub.config.policy)?;
                 let exit = child.exit();
-                Connection::start(Box::new(child), Some(exit), hub)
+                Connection::start(Box::new(child), Some(exit), None, hub)
             }
             #[cfg(feature = "http-client")]
-            Self::Url(place) => Connection::start(Box::new(place.open(hub, older).await?), None, hub),
+            Self::Url(place) => {
+                let transport = place.open(hub, older).await?;
+                let person = place.way.as_ref().map(|(_, fetch)| fetch.person().clone());
+                Connection::start(Box::new(transport), None, person, hub)
+            }
         };
         Ok(Live { link })
     }
@@ -131,7 +135,8 @@ impl Place {
         };
         if self.is_older || older {
             let time = policy.patience.idle.min(policy.patience.total);
-            let opened = tokio::time::timeout(time, open_pair(fetch, address, policy)).await;
+            let person = fetch.person().clone();
+            let opened = person.timeout(time, open_pair(fetch, address, policy)).await;
             let opened = opened.unwrap_or(Err(Error::Timeout(time)));
             // What refuses it now may speak something newer, which the next attempt will find out.
             self.is_older &= !matches!(opened, Err(Error::Http(_)));

@@ -4,7 +4,7 @@
 
 use std::io;
 
-use crate::error::{Error, HttpRefusal};
+use crate::error::{AuthorizationFailure, Error, HttpRefusal};
 
 /// Why a request got no answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,6 +24,8 @@ pub enum Failure {
     Misbehaved(String),
     /// What came is larger than allowed.
     TooMuch(String),
+    /// The server wants to know who asks, and there is nothing to show.
+    Unauthorized(Box<AuthorizationFailure>),
 }
 
 impl From<Failure> for Error {
@@ -36,6 +38,7 @@ impl From<Failure> for Error {
             Failure::SessionEnded => Self::SessionEnded,
             Failure::Misbehaved(what) => Self::PeerMisbehaved(what),
             Failure::TooMuch(what) => Self::TooMuch(what),
+            Failure::Unauthorized(failure) => Self::Authorization(failure),
         }
     }
 }

@@ -405,6 +405,14 @@ async fn subscriptions_are_bounded() {
     assert!(peer.call("resources/subscribe", json!({ "uri": "files:///3" })).await.get("result").is_some());
 }
 
+/// Whether the builder or the attribute is given a URI of the web. Methods and functions whose names only end alike
+/// are about other things, such as where a protected server is.
+fn makes_resources_of_the_web(text: &str) -> bool {
+    let is_other =
+        |before: &str| before.ends_with(|last: char| last.is_alphanumeric() || "._".contains(last));
+    text.match_indices(concat!("resource(\"", "https:")).any(|(at, _)| !is_other(&text[..at]))
+}
+
 // covers: RES-HTTPS-OTHERWISE
 #[test]
 fn what_the_server_reads_for_the_client_has_a_scheme_of_its_own() {
@@ -425,7 +433,7 @@ fn what_the_server_reads_for_the_client_has_a_scheme_of_its_own() {
         } else if path.extension().is_some_and(|extension| extension == "rs" || extension == "md") {
             let text = std::fs::read_to_string(&path).unwrap_or_default();
             looked_at += 1;
-            assert!(!text.contains(concat!("resource(\"", "https:")), "{}", path.display());
+            assert!(!makes_resources_of_the_web(&text), "{}", path.display());
         }
     }
     assert!(looked_at > 50, "the whole project was looked at, not {looked_at} files");

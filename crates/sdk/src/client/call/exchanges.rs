@@ -6,11 +6,11 @@ use std::time::Duration;
 use bytes::Bytes;
 use serde::Deserialize;
 use serde_json::Number;
-use tokio::time::{Instant, timeout};
+use tokio::time::timeout;
 
 use super::Options;
 use crate::client::Client;
-use crate::client::link::Outgoing;
+use crate::client::link::{Link, Outgoing};
 use crate::client::live::Live;
 use crate::client::payload::{Metadata, Payload};
 use crate::client::rounds::{Reply, Round, Rounds};
@@ -80,7 +80,7 @@ impl Exchanges<'_> {
     async fn run_once<R: Reply>(&mut self) -> Result<(R, bool)> {
         let live = Arc::clone(&self.live);
         let session = live.session()?;
-        let clock = Clock { began: Instant::now(), total: self.options.patience.total };
+        let clock = Clock { link: &live.link, began: live.link.now(), total: self.options.patience.total };
         let mut rounds = Rounds::new(session, &self.client.hub().config, self.known);
         let mut answered = None;
         loop {
@@ -97,7 +97,7 @@ impl Exchanges<'_> {
         }
     }
 
-    async fn once(&mut self, live: &Live, payload: &Payload, clock: &Clock) -> Result<Bytes> {
+    async fn once(&mut self, live: &Live, payload: &Payload, clock: &Clock<'_>) -> Result<Bytes> {
         let session = live.session()?;
         let wants_progress = self.options.on_progress.is_some();
         let level = self.client.hub().log_level();
@@ -151,14 +151,16 @@ fn lifetime(result: &Bytes) -> Duration {
 }
 
 /// The time of a whole call.
-struct Clock {
-    began: Instant,
+struct Clock<'a> {
+    /// Its clock stands still while a person logs in.
+    link: &'a Link,
+    began: Duration,
     total: Duration,
 }
 
-impl Clock {
+impl Clock<'_> {
     fn left(&self) -> Duration {
-        self.total.saturating_sub(self.began.elapsed())
+        self.total.saturating_sub(self.link.now().saturating_sub(self.began))
     }
 
     /// The last exchange had only what was left; the caller gave more.

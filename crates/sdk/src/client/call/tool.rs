@@ -59,7 +59,7 @@ async fn get_to_know(client: &Client, tool: &str, time: Duration) {
     let tools = &client.hub().tools;
     let _one_at_a_time = tools.listing.lock().await;
     let Some(changes) = tools.is_strange(tool) else { return };
-    if !matches!(tokio::time::timeout(time, client.tools()).await, Ok(Ok(_))) {
+    if !matches!(client.live().link.in_time(time, client.tools()).await, Some(Ok(_))) {
         tracing::warn!(tool, "the tools cannot be listed; results are not checked");
     }
     tools.listed(changes);

@@ -36,7 +36,7 @@ impl Bound {
             ))
         })?;
         let address = listener.local_addr()?;
-        server.listens_on(address.port());
+        server.listens_on(address)?;
         Ok(Self { server, listener, address })
     }
 

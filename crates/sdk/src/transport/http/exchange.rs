@@ -51,8 +51,8 @@ impl Exchange {
     /// A notification or an answer of ours. Nobody waits for it, so it has a time of its own; what goes wrong is
     /// worth a line in the log.
     async fn tell(&self) {
-        let posted = tokio::time::timeout(self.way.bounds.time, self.post()).await;
-        let posted = posted.unwrap_or_else(|_| Err(Failure::Interrupted("no answer in time".into())));
+        let posted = self.way.in_time(self.post()).await;
+        let posted = posted.unwrap_or_else(|| Err(Failure::Interrupted("no answer in time".into())));
         if self.message.method == Some(Method::Initialized) {
             let _ = self.reports.send(Report::Acknowledged).await;
         }

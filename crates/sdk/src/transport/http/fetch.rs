@@ -1,4 +1,4 @@
-//! HTTP itself: connections, TLS, proxies, redirects. The only file that knows which library does it.
+//! HTTP itself: connections, TLS, proxies, redirects. Only this and `auth/outbound` know which library does it.
 //!
 //! Nothing is ever sent to another origin than the one that the application named, there is no cookie jar, no
 //! decompression, and no request is repeated that may have reached a server. (One that found its kept connection
@@ -6,16 +6,20 @@
 
 use std::error::Error as _;
 use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
 use ::http::header::{CONTENT_TYPE, LOCATION, RETRY_AFTER};
 use ::http::{HeaderMap, Method, StatusCode};
+#[cfg(feature = "auth")]
+use ::http::{HeaderValue, header::ACCEPT};
 use bytes::Bytes;
 use reqwest::Url;
 
 use super::HttpOptions;
-use crate::error::HttpRefusal;
-use crate::transport::Failure;
+use super::credentials::{Challenged, Credentials, ROUNDS, Request, challenges, is_challenge};
+use crate::error::{AuthorizationFailure, AuthorizationStep, HttpRefusal};
+use crate::transport::{Failure, PersonTime};
 use crate::{Error, Policy, Result};
 
 /// Redirects within the origin that are followed.
@@ -24,6 +28,8 @@ const REDIRECTS: usize = 3;
 const REFUSAL_BYTES: usize = 64 * 1024;
 /// So much of it is repeated.
 const EXCERPT: usize = 300;
+/// How long the body of a refusal may take to end, so that its connection can serve again.
+const TAIL: Duration = Duration::from_millis(250);
 /// Nobody is asked to wait longer.
 const LONGEST_RETRY: u64 = 24 * 60 * 60;
 
@@ -51,6 +57,12 @@ impl Address {
         let same = url.origin() == self.0.origin() && url.origin().is_tuple();
         let same_person = (url.username(), url.password()) == (self.0.username(), self.0.password());
         if same && same_person { Ok(Self(url)) } else { Err(display(&url)) }
+    }
+
+    /// With everything that may be secret.
+    #[cfg(feature = "auth")]
+    pub(super) fn exact(&self) -> String {
+        self.0.as_str().to_owned()
     }
 
     fn is_loopback(&self) -> bool {
@@ -97,14 +109,13 @@ pub(crate) struct Fetch {
     client: reqwest::Client,
     /// What the application adds to every request.
     headers: HeaderMap,
+    credentials: Option<Arc<dyn Credentials>>,
+    person: PersonTime,
 }
 
 impl Fetch {
     pub(crate) fn new(address: &Address, options: &HttpOptions, policy: &Policy) -> Result<Self> {
-        if rustls::crypto::CryptoProvider::get_default().is_none() {
-            // Somebody else may be faster, which is as good.
-            let _ = rustls::crypto::ring::default_provider().install_default();
-        }
+        choose_cryptography();
         let mut builder = reqwest::Client::builder()
             .redirect(reqwest::redirect::Policy::none())
             .connect_timeout(policy.connect_time)
@@ -126,10 +137,18 @@ impl Fetch {
         let client = builder
             .build()
             .map_err(|error| Error::Misuse(format!("HTTP cannot be set up: {}", reason(&error))))?;
-        Ok(Self { client, headers: options.header_map()? })
+        let credentials = options.proof.credentials(address);
+        let person = credentials.as_ref().and_then(|credentials| credentials.person()).unwrap_or_default();
+        Ok(Self { client, headers: options.header_map()?, credentials, person })
     }
 
-    /// Sends one request, and follows redirects within the origin. Any status is an answer.
+    /// Where the time of people is counted.
+    pub(crate) fn person(&self) -> &PersonTime {
+        &self.person
+    }
+
+    /// Sends one request, and follows redirects within the origin. Any status is an answer, unless there are
+    /// credentials that know how to go on: a request that was refused for the lack of them was not done.
     pub(super) async fn send(
         &self,
         method: Method,
@@ -138,22 +157,83 @@ impl Fetch {
         body: Option<&Bytes>,
     ) -> Result<Reply, Failure> {
         let mut address = address.clone();
-        for _ in 0..=REDIRECTS {
+        let (mut redirects, mut round) = (0, 0);
+        while redirects <= REDIRECTS {
+            let shown = self.shown(&method, &address).await?;
             let mut all = self.headers.clone();
-            for (name, value) in headers {
+            for (name, value) in headers.iter().chain(&shown) {
                 all.insert(name, value.clone());
             }
             let mut request = self.client.request(method.clone(), address.0.clone()).headers(all);
             if let Some(body) = body {
                 request = request.body(body.clone());
             }
-            let response = request.send().await.map_err(lost)?;
-            match redirect(&response, &method, &address)? {
-                Some(next) => address = next,
-                None => return Ok(Reply(response)),
+            let reply = Reply(request.send().await.map_err(lost)?);
+            if let Some(next) = redirect(&reply.0, &method, &address)? {
+                (address, redirects) = (next, redirects + 1);
+                continue;
             }
+            if !self.challenged(&method, &reply, shown, round).await? {
+                return Ok(reply);
+            }
+            reply.forget(TAIL).await;
+            round += 1;
         }
         Err(Failure::Misbehaved("the server redirects in circles".into()))
+    }
+
+    /// What proves who asks.
+    async fn shown(&self, method: &Method, address: &Address) -> Result<HeaderMap, Failure> {
+        let Some(credentials) = &self.credentials else { return Ok(HeaderMap::new()) };
+        let request = Request { method, url: address.0.as_str() };
+        credentials.show(&request).await.map_err(unauthorized)
+    }
+
+    /// Whether the request is to be sent again, with something else to show.
+    async fn challenged(
+        &self,
+        method: &Method,
+        reply: &Reply,
+        shown: HeaderMap,
+        round: usize,
+    ) -> Result<bool, Failure> {
+        let Some(credentials) = &self.credentials else { return Ok(false) };
+        let status = reply.status();
+        if round >= ROUNDS || !is_challenge(status, reply.headers()) {
+            return Ok(false);
+        }
+        let (method, headers) = (method.clone(), reply.headers().clone());
+        let challenged = Challenged { method, status, headers, shown, round };
+        credentials.refused(&challenged).await.map_err(unauthorized)
+    }
+}
+
+/// The challenges of a server that wants to know who asks. `None` if it does not.
+#[cfg(feature = "auth")]
+pub(crate) async fn challenges_at(url: &str) -> Result<Option<Vec<String>>> {
+    let (address, policy) = (Address::parse(url)?, Policy::default());
+    let fetch = Fetch::new(&address, &HttpOptions::default(), &policy)?;
+    let mut headers = HeaderMap::new();
+    headers.insert(ACCEPT, HeaderValue::from_static("text/event-stream"));
+    let asked = fetch.send(Method::GET, &address, &headers, None);
+    let reply = fetch.person.timeout(policy.patience.idle, asked).await;
+    let reply = reply.ok_or(Error::Timeout(policy.patience.idle))??;
+    Ok((reply.status() == 401).then(|| challenges(reply.headers()).map(str::to_owned).collect()))
+}
+
+/// Credentials that cannot be had.
+fn unauthorized(error: Error) -> Failure {
+    Failure::Unauthorized(match error {
+        Error::Authorization(failure) => failure,
+        other => Box::new(AuthorizationFailure::new(AuthorizationStep::Token, other.to_string())),
+    })
+}
+
+/// TLS needs to know who does its arithmetic, once in a process.
+pub(crate) fn choose_cryptography() {
+    if rustls::crypto::CryptoProvider::get_default().is_none() {
+        // Somebody else may be faster, which is as good.
+        let _ = rustls::crypto::ring::default_provider().install_default();
     }
 }
 
@@ -193,7 +273,7 @@ fn lost(error: reqwest::Error) -> Failure {
 }
 
 /// What the innermost causes say, without the address, which may hold secrets.
-fn reason(error: &reqwest::Error) -> String {
+pub(crate) fn reason(error: &reqwest::Error) -> String {
     let mut text = String::new();
     let mut cause = error.source();
     while let Some(error) = cause {
@@ -258,6 +338,7 @@ impl Reply {
     pub(super) async fn refusal(mut self) -> Box<HttpRefusal> {
         let mut refusal = HttpRefusal::new(self.status());
         refusal.retry_after = self.retry_after();
+        refusal.challenges = challenges(self.headers()).map(str::to_owned).collect();
         let mut body = Vec::new();
         while let Ok(Some(chunk)) = self.chunk().await {
             body.extend_from_slice(&chunk);

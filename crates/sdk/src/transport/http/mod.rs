@@ -3,6 +3,7 @@
 //! One POST carries one message. Everything that is under way is polled by the connection's own task. Nothing
 //! here decides what a message means or whether it is sent again: a request is never POSTed twice.
 
+mod credentials;
 mod exchange;
 mod fetch;
 mod outbound;
@@ -18,7 +19,12 @@ use ::http::{HeaderMap, HeaderName, HeaderValue};
 use contexture_core::http::header;
 use tokio::sync::mpsc;
 
+pub use credentials::{Challenged, Credentials, Request, Showing};
+#[cfg(feature = "auth")]
+pub(crate) use fetch::challenges_at;
 pub(crate) use fetch::{Address, Fetch};
+#[cfg(feature = "auth")]
+pub(crate) use fetch::{choose_cryptography, reason};
 pub(crate) use sse_pair::open as open_pair;
 pub(crate) use streamable::HttpTransport;
 
@@ -32,6 +38,33 @@ use bytes::Bytes;
 pub(crate) struct HttpOptions {
     headers: Vec<(String, String)>,
     pub(crate) unix_socket: Option<PathBuf>,
+    pub(crate) proof: Proof,
+}
+
+/// How a server learns who asks.
+#[derive(Clone, Default)]
+pub(crate) enum Proof {
+    /// Not at all.
+    #[default]
+    None,
+    Given(Arc<dyn Credentials>),
+    /// Found out by this policy, for each server on its own.
+    #[cfg(feature = "auth")]
+    Policy(Box<crate::auth::Authorization>),
+}
+
+impl Proof {
+    /// For the server at this address.
+    pub(crate) fn credentials(&self, address: &Address) -> Option<Arc<dyn Credentials>> {
+        #[cfg(not(feature = "auth"))]
+        let _ = address;
+        match self {
+            Self::None => None,
+            Self::Given(credentials) => Some(Arc::clone(credentials)),
+            #[cfg(feature = "auth")]
+            Self::Policy(policy) => Some(policy.credentials(&address.exact())),
+        }
+    }
 }
 
 impl HttpOptions {
@@ -61,7 +94,7 @@ struct Bounds {
     message: usize,
     /// How often in a row a stream is opened again without bringing anything.
     attempts: u32,
-    /// How long a server may take to begin an answer that no caller waits for.
+    /// How long a server may take to begin an answer that no caller waits for. Without the time of a person.
     time: Duration,
 }
 
@@ -104,6 +137,11 @@ struct Way {
 }
 
 impl Way {
+    /// Within the time for what no caller waits for.
+    async fn in_time<T>(&self, work: impl Future<Output = T>) -> Option<T> {
+        self.fetch.person().timeout(self.bounds.time, work).await
+    }
+
     /// For the streams that follow from a POST: who we are stays, what the message said does not.
     fn for_streams(&self) -> Self {
         let mut headers = HeaderMap::new();

@@ -19,7 +19,9 @@ pub(crate) async fn open(fetch: Arc<Fetch>, address: Address, policy: &Policy) -
     let transport = HttpTransport::new(fetch, address.clone(), policy);
     let mut stream = Stream::new(transport.way(HeaderMap::new()), None);
     stream.open().await.map_err(|closed| match closed {
-        Closed::Refused(status) => Failure::Refused(Box::new(HttpRefusal::new(status))),
+        Closed::Refused { status, challenges } => {
+            Failure::Refused(Box::new(HttpRefusal { challenges, ..HttpRefusal::new(status) }))
+        }
         Closed::Failed(failure) => failure,
     })?;
     let endpoint = loop {

@@ -10,8 +10,9 @@ use ::http::header::ACCEPT;
 use ::http::{HeaderName, HeaderValue, Method};
 use contexture_core::http::header;
 use contexture_core::http::sse::{Event, Reader};
-use tokio::time::{Instant, timeout};
+use tokio::time::Instant;
 
+use super::credentials::challenges;
 use super::fetch::Reply;
 use super::{LASTING, LONGEST_WAIT, SHORTEST_WAIT, Way};
 use crate::transport::Failure;
@@ -39,8 +40,11 @@ pub(super) struct Stream {
 
 /// Why a stream was not opened.
 pub(super) enum Closed {
-    /// The server does not have it, or not any more.
-    Refused(u16),
+    /// The server does not have it, or not any more, or not for us.
+    Refused {
+        status: u16,
+        challenges: Vec<String>,
+    },
     Failed(Failure),
 }
 
@@ -126,12 +130,12 @@ impl Stream {
             }
             match self.open_again().await {
                 Ok(()) => return Ok(()),
-                Err(Closed::Refused(status)) if status < 500 => {
+                Err(Closed::Refused { status, .. }) if status < 500 => {
                     let how =
                         format!("{}; the server does not go on with it (HTTP status {status})", self.broken);
                     return Err(Failure::Interrupted(how));
                 }
-                Err(Closed::Refused(status)) => self.broken = format!("HTTP status {status}"),
+                Err(Closed::Refused { status, .. }) => self.broken = format!("HTTP status {status}"),
                 Err(Closed::Failed(Failure::Interrupted(how) | Failure::Unreachable(how))) => {
                     self.broken = how
                 }
@@ -162,7 +166,7 @@ impl Stream {
         }
         self.began = Instant::now();
         let sent = self.way.fetch.send(Method::GET, &self.way.address, &headers, None);
-        let Ok(sent) = timeout(self.way.bounds.time, sent).await else {
+        let Some(sent) = self.way.in_time(sent).await else {
             // There are servers that say nothing at all before the first event.
             self.forgive();
             return Err(Closed::Failed(Failure::Interrupted("no answer in time".into())));
@@ -180,7 +184,10 @@ impl Stream {
                     "a stream of events was asked for, {kind:?} came"
                 ))))
             }
-            status => Err(Closed::Refused(status)),
+            status => {
+                let challenges = challenges(reply.headers()).map(str::to_owned).collect();
+                Err(Closed::Refused { status, challenges })
+            }
         }
     }
 

@@ -220,17 +220,17 @@ async fn listen(mut stream: Stream, reports: Reports, has_session: bool) {
                     return tracing::warn!(?failure, "the server's stream is over");
                 }
             }
-            Err(Closed::Refused(404)) if was_open && has_session => {
+            Err(Closed::Refused { status: 404, .. }) if was_open && has_session => {
                 tracing::info!("the server no longer knows the session");
                 let _ = reports.send(Report::Forgotten).await;
                 return;
             }
             // There need not be such a stream.
-            Err(Closed::Refused(404 | 405)) => return,
-            Err(Closed::Refused(status)) if !was_open && is_final(status) => {
+            Err(Closed::Refused { status: 404 | 405, .. }) => return,
+            Err(Closed::Refused { status, .. }) if !was_open && is_final(status) => {
                 return tracing::warn!(status, "the server's stream cannot be opened");
             }
-            Err(Closed::Refused(status)) => {
+            Err(Closed::Refused { status, .. }) => {
                 let missed = is_final(status) && stream.begin_anew();
                 tracing::info!(status, missed, "the server's stream cannot be opened for now");
             }

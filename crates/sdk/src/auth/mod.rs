@@ -1,0 +1,32 @@
+//! Authorization: who may use a server over HTTP, and how a client comes by the right.
+//!
+//! HTTP itself knows traits only; everything of OAuth is in here. The parts that both sides share:
+//!
+//! - [`Scopes`]: what a token allows.
+//! - [`Secret`]: text that never shows itself.
+//! - [`metadata`]: the documents by which servers describe themselves.
+//! - [`jwt`]: signed tokens, verified and made; asymmetric algorithms only.
+//! - [`outbound`]: the only way out to addresses that somebody else has named.
+//!
+//! A client logs in with an [`Authorization`]; see [`client`].
+
+pub(crate) mod canonical;
+pub(crate) mod challenge;
+pub mod client;
+pub mod jwt;
+pub mod metadata;
+pub mod outbound;
+#[cfg(feature = "http-server")]
+mod resource;
+mod secret;
+
+pub use crate::scopes::Scopes;
+#[cfg(feature = "keyring")]
+pub use client::KeyringStore;
+pub use client::{
+    Account, Authorization, Browser, Callback, CallbackParams, Enterprise, FileStore, MemoryStore, StoreKey,
+    Stored, TokenStore, Tokens, Visit, Visiting, Visitor,
+};
+#[cfg(feature = "http-server")]
+pub use resource::{Issuer, Protection, TokenVerifier, Unverified, Verifying};
+pub use secret::Secret;
