@@ -7,6 +7,8 @@
 //! - [`metadata`]: the documents by which servers describe themselves.
 //! - [`jwt`]: signed tokens, verified and made; asymmetric algorithms only.
 //! - [`outbound`]: the only way out to addresses that somebody else has named.
+//!
+//! A server is protected with [`HttpServer::protect`](crate::server::HttpServer::protect) and a [`Protection`].
 
 pub(crate) mod canonical;
 pub(crate) mod challenge;
