@@ -195,7 +195,7 @@ impl Builder {
     #[cfg(feature = "auth")]
     #[must_use]
     pub fn authorization(mut self, authorization: crate::auth::Authorization) -> Self {
-        self.config.http.proof = Proof::Policy(authorization);
+        self.config.http.proof = Proof::Policy(Box::new(authorization));
         self
     }
 

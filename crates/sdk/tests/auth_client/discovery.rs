@@ -63,7 +63,7 @@ async fn metadata_of_another_issuer_is_refused() {
 }
 
 /// F05, and F04 before a browser is involved.
-// covers: AUTH-COMM-SECURITY
+// covers: AUTH-COMM-SECURITY, AUTH-AS-HTTPS
 #[tokio::test]
 async fn endpoints_that_are_not_safe_are_refused() {
     let world = World::start().await;

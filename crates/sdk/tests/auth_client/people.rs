@@ -40,7 +40,7 @@ impl Visit for Slow {
 async fn a_person_may_take_longer_than_any_timeout() {
     let world = World::start().await;
     world.change(|script| drop(script.needs.insert("tools/call", "write".into())));
-    let (short, long) = (Duration::from_millis(700), Duration::from_millis(1500));
+    let (short, long) = (Duration::from_millis(2000), Duration::from_millis(3000));
     let mut policy = Policy::default();
     policy.patience = Patience { idle: short, total: short, renewed_by_progress: true };
     policy.list_time = short;
@@ -75,6 +75,29 @@ async fn closing_asks_nobody() {
     let farewell = world.at_server().into_iter().rfind(|seen| seen.verb == "DELETE").expect("a good-bye");
     assert!(farewell.headers.contains_key("authorization"));
     assert_eq!(person.visits(), 1);
+}
+
+/// The transport of the first revision: its stream and its messages are at addresses of their own.
+// covers: AUTH-EVERY-REQUEST
+#[tokio::test]
+async fn a_login_works_over_the_oldest_transport() {
+    let world = World::start().await;
+    let (mcp, issuer) = (world.mcp.clone(), world.issuer.clone());
+    world.change(|script| {
+        let prm = format!("{mcp}/.well-known/oauth-protected-resource/sse");
+        let document = json!({ "resource": format!("{mcp}/sse"), "authorization_servers": [issuer] });
+        script.documents.insert(prm, document);
+        script.challenge = "Bearer".into();
+    });
+    let policy = Authorization::visitor(Person::default()).store(MemoryStore::new());
+    let url = format!("{}/sse", world.mcp);
+    let client = Client::builder().authorization(policy).connect(&url).await.expect("connected");
+    client.call("add", json!({ "a": 1, "b": 2 })).await.expect("called").ok().expect("a sum");
+    let seen = world.seen();
+    let sent = seen.iter().filter(|seen| seen.path == "/messages");
+    assert!(sent.clone().count() > 1);
+    assert!(sent.into_iter().all(|seen| seen.headers.contains_key("authorization")));
+    assert_eq!(world.at("/token")[0].form["resource"], url);
 }
 
 /// Every request of a session carries the token: POST, GET and DELETE.

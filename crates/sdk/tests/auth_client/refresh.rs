@@ -1,10 +1,13 @@
 //! Tokens that end: rows F12 and F13.
 
+use std::sync::Arc;
+
 use contexture::AuthorizationStep::Refresh;
 use contexture::auth::{Authorization, MemoryStore, Secret, TokenStore};
 use contexture::client::Client;
 use futures_util::future::join_all;
 use serde_json::{Value, json};
+use tokio::sync::Notify;
 
 use super::support::{Person, policy, step};
 use super::world::World;
@@ -117,6 +120,30 @@ async fn a_new_refresh_token_replaces_the_old_one() {
     world.change(|script| script.refreshes = false);
     sum(&client).await.expect("refreshed");
     assert_eq!(kept(&store).await, Some(second), "the old one stays good if no other is given");
+}
+
+/// F13: whoever gives a call up does not give up the refresh token that is on its way.
+#[tokio::test]
+async fn a_refresh_goes_on_though_its_caller_is_gone() {
+    let world = World::start().await;
+    let store = MemoryStore::new();
+    let policy = Authorization::visitor(Person::default()).store(store.clone());
+    let client = world.use_with(policy).await.expect("logged in");
+    let first = kept(&store).await;
+    let hold = Arc::new(Notify::new());
+    world.expire();
+    world.change(|script| script.hold = Some(Arc::clone(&hold)));
+    tokio::select! {
+        outcome = sum(&client) => panic!("nobody has answered: {outcome:?}"),
+        () = async { while world.grants("refresh_token").is_empty() { tokio::task::yield_now().await } } => {}
+    }
+    world.change(|script| script.hold = None);
+    hold.notify_one();
+    while kept(&store).await == first {
+        tokio::task::yield_now().await;
+    }
+    sum(&client).await.expect("with the new token");
+    assert_eq!(world.grants("refresh_token").len(), 1);
 }
 
 /// Failures are shared as well: nobody asks again what has just been refused to another.

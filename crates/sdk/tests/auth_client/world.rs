@@ -16,6 +16,7 @@ use reqwest::Url;
 use ring::digest::{SHA256, digest};
 use serde_json::{Map, Value, json};
 use tokio::net::TcpListener;
+use tokio::sync::Notify;
 use tower_service::Service as _;
 
 /// Everything that is there.
@@ -64,6 +65,8 @@ pub(crate) struct Script {
     pub(crate) refreshes: bool,
     /// Where redirects lead.
     pub(crate) location: Option<String>,
+    /// Token endpoints wait for this before they answer.
+    pub(crate) hold: Option<Arc<Notify>>,
 }
 
 /// One request.
@@ -209,7 +212,7 @@ impl World {
         let body = to_bytes(body, 1 << 20).await.expect("a body");
         let seen = Seen::new(&origin, &head, &body);
         self.inner().seen.push(seen.clone());
-        if seen.path == "/mcp"
+        if matches!(seen.path.as_str(), "/mcp" | "/sse" | "/messages")
             && let Some(mut server) = server
         {
             if let Some(refusal) = self.refuse(&seen) {
@@ -224,7 +227,13 @@ impl World {
         }
         match seen.path.as_str() {
             "/authorize" => self.authorize(&seen),
-            "/token" => self.token(&seen),
+            "/token" => {
+                let hold = self.change(|script| script.hold.clone());
+                if let Some(hold) = hold {
+                    hold.notified().await;
+                }
+                self.token(&seen)
+            }
             "/register" => self.register(&seen),
             _ => answer(404, &json!({})),
         }
@@ -249,7 +258,7 @@ impl World {
         if needed.split(' ').all(|scope| scopes.split(' ').any(|granted| granted == scope)) {
             return None;
         }
-        let prm = format!("{}/.well-known/oauth-protected-resource/mcp", self.mcp);
+        let prm = format!("{}/.well-known/oauth-protected-resource/mcp", seen.origin);
         let challenge =
             format!("Bearer error=\"insufficient_scope\", scope=\"{needed}\", resource_metadata=\"{prm}\"");
         Some(challenged(403, &challenge))

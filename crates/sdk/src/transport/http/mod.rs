@@ -50,7 +50,7 @@ pub(crate) enum Proof {
     Given(Arc<dyn Credentials>),
     /// Found out by this policy, for each server on its own.
     #[cfg(feature = "auth")]
-    Policy(crate::auth::Authorization),
+    Policy(Box<crate::auth::Authorization>),
 }
 
 impl Proof {
