@@ -36,6 +36,8 @@ impl Kind {
 enum Shape {
     /// `title = "…"`
     Text,
+    /// `scope = "…"`, as often as there is something to say.
+    Texts,
     /// `size = 5`
     Number,
     /// `read_only`, said only if true.
@@ -46,10 +48,11 @@ enum Shape {
 
 const ALL: &[Kind] = &[Kind::Tool, Kind::Prompt, Kind::Resource];
 
-const KNOWN: [(&str, &[Kind], Shape); 10] = [
+const KNOWN: [(&str, &[Kind], Shape); 11] = [
     ("name", ALL, Shape::Text),
     ("title", ALL, Shape::Text),
     ("description", ALL, Shape::Text),
+    ("scope", ALL, Shape::Texts),
     ("read_only", &[Kind::Tool], Shape::Flag),
     ("destructive", &[Kind::Tool], Shape::Choice),
     ("idempotent", &[Kind::Tool], Shape::Flag),
@@ -103,8 +106,9 @@ impl Options {
             if seen.contains(&option) {
                 return Err(syn::Error::new(option.span(), format!("`{option}` is given twice")));
             }
-            options.take(kind, &option, input)?;
-            seen.push(option);
+            if !matches!(options.take(kind, &option, input)?, Shape::Texts) {
+                seen.push(option);
+            }
             if !input.is_empty() {
                 input.parse::<Token![,]>()?;
             }
@@ -112,7 +116,7 @@ impl Options {
         Ok(options)
     }
 
-    fn take(&mut self, kind: Kind, option: &Ident, input: ParseStream<'_>) -> Result<()> {
+    fn take(&mut self, kind: Kind, option: &Ident, input: ParseStream<'_>) -> Result<Shape> {
         let Some((name, shape)) = known_to(kind).find(|(name, _)| option == name) else {
             let known: Vec<String> = known_to(kind).map(|(name, _)| format!("`{name}`")).collect();
             let message =
@@ -126,7 +130,7 @@ impl Options {
             None
         };
         match shape {
-            Shape::Text => {
+            Shape::Text | Shape::Texts => {
                 let text = value.ok_or_else(|| wants_value(option, "\"…\""))?;
                 match name {
                     "name" => self.name = Some(text),
@@ -148,7 +152,7 @@ impl Options {
                 self.calls.extend(quote!(.#option(#choice)));
             }
         }
-        Ok(())
+        Ok(shape)
     }
 }
 

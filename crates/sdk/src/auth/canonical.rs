@@ -97,6 +97,7 @@ pub(crate) fn server_metadata_urls(issuer: &str) -> Vec<String> {
 
 /// The paths at which a server serves its own metadata, if clients reach it at `path`: the one that is made of its
 /// path, and the root's.
+#[cfg(any(test, feature = "http-server"))]
 pub(crate) fn resource_metadata_paths(path: &str) -> Vec<String> {
     match path {
         "" | "/" => vec![RESOURCE.into()],

@@ -41,11 +41,13 @@ impl Challenge {
     }
 
     /// A token is wanted; the document at this address says where it comes from.
+    #[cfg(any(test, feature = "http-server"))]
     pub(crate) fn bearer(resource_metadata: &str) -> Self {
         Self { scheme: "Bearer".into(), params: Vec::new() }.with("resource_metadata", resource_metadata)
     }
 
     /// With another parameter.
+    #[cfg(any(test, feature = "http-server"))]
     pub(crate) fn with(mut self, name: &str, value: impl Into<String>) -> Self {
         self.params.push((name.to_ascii_lowercase(), value.into()));
         self

@@ -16,6 +16,8 @@ pub mod client;
 pub mod jwt;
 pub mod metadata;
 pub mod outbound;
+#[cfg(feature = "http-server")]
+mod resource;
 mod secret;
 
 pub use crate::scopes::Scopes;
@@ -25,4 +27,6 @@ pub use client::{
     Account, Authorization, Browser, Callback, CallbackParams, Enterprise, FileStore, MemoryStore, StoreKey,
     Stored, TokenStore, Tokens, Visit, Visiting, Visitor,
 };
+#[cfg(feature = "http-server")]
+pub use resource::{Issuer, Protection, TokenVerifier, Unverified, Verifying};
 pub use secret::Secret;

@@ -13,6 +13,7 @@ use tower_service::Service;
 
 use super::Context;
 use super::completion::Completing;
+use super::gate::gate_of;
 use super::operation::{BoxFuture, Operation, OperationResult, Reply, Request};
 use super::output::Failure;
 use super::registry::{CompletionTarget, Table, Tables};
@@ -106,7 +107,7 @@ impl Serving {
             Request::Updated(uri) => Ok(Reply::MayTell(uri)),
             Request::SetLevel(level) => Ok(Reply::LevelSet(level)),
             Request::Discover => Ok(Reply::Discovered(Box::new(self.discover()))),
-            Request::Listen(filter) => self.honoured(filter).map(Reply::Listening),
+            Request::Listen(filter) => self.honoured(context, filter).map(Reply::Listening),
         };
         Box::pin(std::future::ready(done))
     }
@@ -142,12 +143,12 @@ impl Serving {
 
     fn known_resource(&self, context: &Context, uri: &str) -> Result<(), ErrorObject> {
         match self.find_resource(uri)? {
-            Some(_) => Ok(()),
+            Some((resource, _)) => resource.gate.check(context.principal()),
             None => Err(ErrorObject::resource_not_found(context.rules().not_found_code, uri)),
         }
     }
 
-    fn find_resource(&self, uri: &str) -> Result<Option<Found>, ErrorObject> {
+    pub(super) fn find_resource(&self, uri: &str) -> Result<Option<Found>, ErrorObject> {
         uri::check(uri).map_err(|error| ErrorObject::invalid_params(format!("not a URI: {error}")))?;
         let tables = self.registry.tables();
         if let Some(resource) = tables.resources.get(uri) {
@@ -160,19 +161,17 @@ impl Serving {
 
     fn complete(&self, context: &Context, params: CompleteParams) -> BoxFuture<OperationResult> {
         let tables = self.registry.tables();
-        let (target, exists) = match params.reference {
-            Reference::Prompt { name, .. } => {
-                let exists = tables.prompts.get(&name).is_some();
-                (CompletionTarget::Prompt(name), exists)
-            }
-            Reference::Resource { uri } => {
-                let exists = tables.templates.get(&uri).is_some() || tables.resources.get(&uri).is_some();
-                (CompletionTarget::Template(uri), exists)
-            }
+        let found = gate_of(&tables, &params.reference);
+        let target = match params.reference {
+            Reference::Prompt { name, .. } => CompletionTarget::Prompt(name),
+            Reference::Resource { uri } => CompletionTarget::Template(uri),
             _ => return refused(ErrorObject::invalid_params("unknown kind of reference")),
         };
-        if !exists {
+        let Some(gate) = found else {
             return refused(ErrorObject::invalid_params("there is no such prompt or resource template"));
+        };
+        if let Err(error) = gate.check(context.principal()) {
+            return refused(error);
         }
         let known = params.context.and_then(|context| context.arguments).unwrap_or_default();
         let completing = Completing { context: context.clone(), value: params.argument.value, known };
@@ -201,7 +200,11 @@ impl Serving {
     }
 
     /// The part of what a client wants to listen for that this server has.
-    fn honoured(&self, wanted: SubscriptionFilter) -> Result<SubscriptionFilter, ErrorObject> {
+    fn honoured(
+        &self,
+        context: &Context,
+        wanted: SubscriptionFilter,
+    ) -> Result<SubscriptionFilter, ErrorObject> {
         let uris = wanted.resource_subscriptions.unwrap_or_default();
         let limit = self.policy.subscriptions;
         if uris.len() > limit {
@@ -211,7 +214,7 @@ impl Serving {
             (wanted == Some(true) && self.offer.list_changed && self.answers(method)).then_some(true)
         };
         let watched = self.answers(Method::ResourcesSubscribe).then(|| {
-            uris.into_iter().filter(|uri| matches!(self.find_resource(uri), Ok(Some(_)))).collect::<Vec<_>>()
+            uris.into_iter().filter(|uri| self.known_resource(context, uri).is_ok()).collect::<Vec<_>>()
         });
         Ok(SubscriptionFilter {
             tools_list_changed: lists(wanted.tools_list_changed, Method::ToolsList),

@@ -52,6 +52,7 @@ pub(super) struct Connection<T> {
     pub(super) listens: Listens,
     pub(super) batches: Batches,
     complaints: engine::Allowance,
+    /// Who sent what is being read.
     pub(super) principal: Principal,
     pulse: Pulse,
     /// Work of hooks, which belongs to no exchange.
@@ -179,7 +180,12 @@ impl<T: Transport> Connection<T> {
             let Poll::Ready(incoming) = self.transport.poll_receive(cx) else { break };
             moved = true;
             match incoming? {
-                Incoming::Message(frame) => self.receive(&frame, cx),
+                Incoming::Message(frame) => {
+                    if let Some(principal) = self.transport.principal() {
+                        self.principal = principal;
+                    }
+                    self.receive(&frame, cx);
+                }
                 Incoming::TooLong { limit } => {
                     self.complain(ErrorObject::parse_error(format!("a message is limited to {limit} bytes")));
                 }

@@ -215,7 +215,7 @@ fn take(
     if known.len() >= REMEMBERED && !known.contains_key(principal) {
         known.clear();
     }
-    known.entry(principal.clone()).or_insert_with(|| Allowance::new(per_second)).take(now)
+    known.entry(principal.identity()).or_insert_with(|| Allowance::new(per_second)).take(now)
 }
 
 /// Ends operations that take longer than this.

@@ -23,6 +23,7 @@ mod dispatch;
 mod exchange;
 mod extract;
 mod form;
+mod gate;
 mod hooks;
 #[cfg(feature = "http-server")]
 pub mod http;

@@ -15,6 +15,7 @@ use serde_json::Value;
 use super::Context;
 use super::completeness::Needs;
 use super::extract::{Arguments, Call, Handler, Rejection};
+use super::gate::Gate;
 use super::operation::{BoxFuture, OperationResult, Reply};
 use super::output::Failure;
 use crate::model::{
@@ -28,13 +29,14 @@ type Begin = dyn Fn(&Call<'_>) -> std::result::Result<BoxFuture<PromptOutcome>, 
 
 /// Begins the definition of a prompt.
 pub fn prompt(name: impl Into<String>) -> PromptBuilder {
-    PromptBuilder { prompt: Prompt::new(name) }
+    PromptBuilder { prompt: Prompt::new(name), gate: Gate::default() }
 }
 
 /// A prompt that still lacks its handler.
 #[derive(Debug)]
 pub struct PromptBuilder {
     prompt: Prompt,
+    gate: Gate,
 }
 
 /// A complete prompt.
@@ -43,6 +45,7 @@ pub struct PromptEntry {
     pub(super) definition: Arc<Prompt>,
     begin: Arc<Begin>,
     pub(super) needs: Needs,
+    pub(super) gate: Gate,
 }
 
 /// Anything that can be registered as a prompt: an entry, or a function that makes one. `#[prompt]` turns a
@@ -156,6 +159,15 @@ impl PromptBuilder {
         self
     }
 
+    /// A scope that callers must have been granted; all of them, if there are several. Decided before the handler
+    /// runs. It limits only callers who come with [scopes](super::Principal::scopes), as those of a
+    /// protected server do.
+    #[must_use]
+    pub fn scope(mut self, scope: impl Into<String>) -> Self {
+        self.gate.add(scope.into());
+        self
+    }
+
     /// The handler: an async function of extractors. Its arguments are text; numbers and booleans in
     /// `Args<T>` are read from it.
     pub fn handler<P, R, H>(mut self, handler: H) -> PromptEntry
@@ -172,7 +184,7 @@ impl PromptBuilder {
             let work = handler.begin(call)?;
             Ok(Box::pin(work.map(IntoPromptResult::into_prompt_result)))
         };
-        PromptEntry { definition: Arc::new(self.prompt), begin: Arc::new(begin), needs }
+        PromptEntry { definition: Arc::new(self.prompt), begin: Arc::new(begin), needs, gate: self.gate }
     }
 }
 
@@ -200,15 +212,18 @@ impl PromptEntry {
             let name = &self.definition.name;
             return Err(Error::Misuse(format!("prompt {name:?} needs a name, and a name for each argument")));
         }
-        Ok(())
+        self.gate.validate(&self.definition.name)
     }
 
-    /// Checks the arguments and begins.
+    /// Checks the caller and the arguments, and begins.
     pub(super) fn get(
         &self,
         context: &Context,
         arguments: &BTreeMap<String, String>,
     ) -> BoxFuture<OperationResult> {
+        if let Err(error) = self.gate.check(context.principal()) {
+            return Box::pin(std::future::ready(Err(error)));
+        }
         let rules = context.rules();
         let begun = self.check(arguments).and_then(|()| {
             (self.begin)(&Call { context, arguments: Arguments::Strings(arguments), uri: None })

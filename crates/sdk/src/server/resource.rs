@@ -14,6 +14,7 @@ use futures_util::FutureExt;
 use super::Context;
 use super::completeness::Needs;
 use super::extract::{Arguments, Call, Handler, Rejection};
+use super::gate::Gate;
 use super::operation::{BoxFuture, OperationResult, Reply};
 use super::output::Failure;
 use crate::model::{
@@ -32,13 +33,14 @@ type Begin = dyn Fn(&Call<'_>, &str, Option<&str>) -> std::result::Result<BoxFut
 /// everything else.
 pub fn resource(uri: impl Into<String>) -> ResourceBuilder {
     let uri = uri.into();
-    ResourceBuilder { resource: Resource::new(uri.clone(), uri) }
+    ResourceBuilder { resource: Resource::new(uri.clone(), uri), gate: Gate::default() }
 }
 
 /// A resource that still lacks its contents.
 #[derive(Debug)]
 pub struct ResourceBuilder {
     resource: Resource,
+    gate: Gate,
 }
 
 /// A complete resource or template.
@@ -47,6 +49,7 @@ pub struct ResourceEntry {
     pub(super) definition: Definition,
     begin: Arc<Begin>,
     pub(super) needs: Needs,
+    pub(super) gate: Gate,
 }
 
 #[derive(Debug, Clone)]
@@ -181,6 +184,15 @@ impl ResourceBuilder {
         meta: Meta,
     }
 
+    /// A scope that callers must have been granted; all of them, if there are several. Decided before the handler
+    /// runs. It limits only callers who come with [scopes](super::Principal::scopes), as those of a
+    /// protected server do.
+    #[must_use]
+    pub fn scope(mut self, scope: impl Into<String>) -> Self {
+        self.gate.add(scope.into());
+        self
+    }
+
     /// Text that does not change.
     pub fn text(mut self, text: impl Into<String>) -> ResourceEntry {
         let text = text.into();
@@ -219,7 +231,7 @@ impl ResourceBuilder {
         } else {
             Definition::Fixed(Arc::new(self.resource))
         };
-        ResourceEntry { definition, begin: Arc::new(begin), needs }
+        ResourceEntry { definition, begin: Arc::new(begin), needs, gate: self.gate }
     }
 }
 
@@ -244,6 +256,7 @@ impl ResourceEntry {
     }
 
     pub(super) fn validate(&self) -> Result<()> {
+        self.gate.validate(self.uri())?;
         let wrong = |error: &dyn Display| Error::Misuse(format!("resource {:?}: {error}", self.uri()));
         match &self.definition {
             Definition::Fixed(resource) => {
@@ -270,6 +283,9 @@ impl ResourceEntry {
         uri: &str,
         variables: &BTreeMap<String, String>,
     ) -> BoxFuture<OperationResult> {
+        if let Err(error) = self.gate.check(context.principal()) {
+            return Box::pin(std::future::ready(Err(error)));
+        }
         let rules = context.rules();
         let mime_type = match &self.definition {
             Definition::Fixed(resource) => resource.mime_type.as_deref(),

@@ -13,6 +13,7 @@ use serde_json::Value;
 use super::Context;
 use super::completeness::Needs;
 use super::extract::{Arguments, Call, Handler, Rejection};
+use super::gate::Gate;
 use super::operation::{BoxFuture, OperationResult, Reply};
 use super::output::{Failure, IntoToolResult, missing_capability};
 use crate::model::{CallToolResult, ErrorObject, Icon, JsonObject, Meta, Tool, ToolAnnotations};
@@ -25,7 +26,12 @@ type Begin = dyn Fn(&Call<'_>) -> std::result::Result<BoxFuture<ToolOutcome>, Re
 
 /// Begins the definition of a tool.
 pub fn tool(name: impl Into<String>) -> ToolBuilder {
-    ToolBuilder { tool: Tool::new(name, JsonObject::new()), given_schema: false, run: Run::Inline }
+    ToolBuilder {
+        tool: Tool::new(name, JsonObject::new()),
+        given_schema: false,
+        run: Run::Inline,
+        gate: Gate::default(),
+    }
 }
 
 /// A tool that still lacks its handler.
@@ -34,6 +40,7 @@ pub struct ToolBuilder {
     tool: Tool,
     given_schema: bool,
     run: Run,
+    gate: Gate,
 }
 
 /// Where a handler runs.
@@ -55,6 +62,7 @@ pub struct ToolEntry {
     /// Why a schema does not compile.
     fault: Option<Arc<str>>,
     pub(super) needs: Needs,
+    pub(super) gate: Gate,
     /// Arguments that HTTP requests repeat in headers.
     pub(super) mirrors: Arc<[Annotation]>,
 }
@@ -154,6 +162,15 @@ impl ToolBuilder {
         self.hint(|hints| hints.open_world_hint(open_world))
     }
 
+    /// A scope that callers must have been granted; all of them, if there are several. Decided before the handler
+    /// runs. It limits only callers who come with [scopes](super::Principal::scopes), as those of a
+    /// protected server do.
+    #[must_use]
+    pub fn scope(mut self, scope: impl Into<String>) -> Self {
+        self.gate.add(scope.into());
+        self
+    }
+
     /// Runs calls on tasks of their own instead of the connection's: for handlers that compute for long
     /// between two awaits.
     #[must_use]
@@ -226,6 +243,7 @@ impl ToolBuilder {
             output: output.map(Arc::new),
             fault,
             needs,
+            gate: self.gate,
         }
     }
 }
@@ -272,14 +290,18 @@ impl ToolEntry {
             )));
         }
         self.definition.validate().map_err(|error| Error::Misuse(error.to_string()))?;
+        self.gate.validate(name)?;
         match &self.fault {
             Some(fault) => Err(Error::Misuse(format!("tool {name:?}: {fault}"))),
             None => Ok(()),
         }
     }
 
-    /// Checks the arguments and begins the call.
+    /// Checks the caller and the arguments, and begins the call.
     pub(super) fn call(&self, context: &Context, arguments: Option<&str>) -> BoxFuture<OperationResult> {
+        if let Err(error) = self.gate.check(context.principal()) {
+            return ready(Err(error));
+        }
         let rules = context.rules();
         let arguments = arguments.unwrap_or("{}");
         let begun = self

@@ -43,6 +43,11 @@ pub use stdio::StdioTransport;
 /// **Close.** [`Incoming::End`] says that the peer has finished sending; it may still read. After
 /// [`poll_close`](Self::poll_close) is ready the peer sees the end of our messages. Dropping a transport
 /// closes it at once.
+///
+/// **Identity.** Authorization as the specification describes it is HTTP's. A transport of your own follows the
+/// practice of whatever it is made of (TLS certificates, socket credentials), and says with
+/// [`principal`](Self::principal) whom it has proven to be there. One that proves nothing serves whoever runs the
+/// process, so it must be out of reach for everybody else.
 pub trait Transport: Send + 'static {
     /// The next message.
     fn poll_receive(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<Incoming>>;
@@ -80,6 +85,13 @@ pub trait Transport: Send + 'static {
     fn withdraw(&mut self, id: &RequestId) -> bool {
         let _ = id;
         false
+    }
+
+    /// For servers: who sent what was received last, where that was proven. Without it, whoever sent anything
+    /// before; at first [whoever runs this process](crate::Principal::local).
+    #[cfg(feature = "server")]
+    fn principal(&self) -> Option<crate::Principal> {
+        None
     }
 }
 
@@ -140,5 +152,10 @@ impl<T: Transport + ?Sized> Transport for Box<T> {
 
     fn withdraw(&mut self, id: &RequestId) -> bool {
         (**self).withdraw(id)
+    }
+
+    #[cfg(feature = "server")]
+    fn principal(&self) -> Option<crate::Principal> {
+        (**self).principal()
     }
 }

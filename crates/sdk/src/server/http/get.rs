@@ -62,13 +62,18 @@ pub(super) async fn get(table: &Arc<Table>, headers: &HeaderMap, principal: &Pri
         return reply::busy(StatusCode::SERVICE_UNAVAILABLE, "too many streams are open");
     };
     match single(headers, &name::LAST_EVENT_ID) {
-        Ok(None) => listen(table, session, permit),
-        Ok(Some(id)) => resume(table, session, id, permit).await,
+        Ok(None) => listen(table, session, principal, permit),
+        Ok(Some(id)) => resume(table, session, principal, id, permit).await,
         Err(_) => reply::refused(StatusCode::BAD_REQUEST, "one Last-Event-ID, as it was given"),
     }
 }
 
-fn listen(table: &Arc<Table>, session: Arc<HttpSession>, permit: Permit) -> Response<Body> {
+fn listen(
+    table: &Arc<Table>,
+    session: Arc<HttpSession>,
+    principal: &Principal,
+    permit: Permit,
+) -> Response<Body> {
     let Some(stream) = new_stream(&session, &session.general) else {
         return reply::busy(StatusCode::SERVICE_UNAVAILABLE, "no stream can be opened now");
     };
@@ -81,12 +86,14 @@ fn listen(table: &Arc<Table>, session: Arc<HttpSession>, permit: Permit) -> Resp
         stream.prime(None, &mut first);
     }
     let readers = (stream.attach(), Some(turn));
-    reply::events(SessionEvents::new(session, stream, readers, table, permit, first))
+    let whose = (session, principal.clone());
+    reply::events(SessionEvents::new(whose, stream, readers, table, permit, first))
 }
 
 async fn resume(
     table: &Arc<Table>,
     session: Arc<HttpSession>,
+    principal: &Principal,
     last_event_id: &str,
     permit: Permit,
 ) -> Response<Body> {
@@ -115,7 +122,8 @@ async fn resume(
     for (number, data) in &replay {
         stream.repeat(*number, data, &mut first);
     }
-    reply::events(SessionEvents::new(session, stream, (reader, turn), table, permit, first))
+    let whose = (session, principal.clone());
+    reply::events(SessionEvents::new(whose, stream, (reader, turn), table, permit, first))
 }
 
 fn gone() -> Refused {

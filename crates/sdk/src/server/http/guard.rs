@@ -50,6 +50,11 @@ impl Guard {
         }
     }
 
+    /// Refuses whoever took another name for us.
+    pub(super) fn check_host(&self, head: &Parts) -> Checked<()> {
+        self.host(head).map(drop)
+    }
+
     /// Refuses whoever took another name for us, or comes from a page that may not.
     pub(super) fn check(&self, head: &Parts) -> Checked<()> {
         if head.uri.authority().is_none() && self.is_usual(&head.headers) {

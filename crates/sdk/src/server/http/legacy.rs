@@ -146,7 +146,7 @@ impl Post {
         };
         let serving = &self.table.serving;
         let opened = (opened.session, opened.declared);
-        self.table.enter(&HttpSession::new(id.into(), self.principal.clone(), opened, serving, place));
+        self.table.enter(&HttpSession::new(id.into(), self.principal.identity(), opened, serving, place));
         response.headers_mut().insert(name::SESSION_ID, value);
         response
     }

@@ -49,7 +49,7 @@ impl Bound {
             ))
         })?;
         let address = listener.local_addr()?;
-        server.listens_on(address.port());
+        server.listens_on(address)?;
         Ok(Self { server, listener, address })
     }
 

@@ -14,6 +14,7 @@ mod get;
 mod guard;
 mod legacy;
 mod listener;
+mod needed;
 mod pair;
 mod post;
 mod reply;
@@ -26,9 +27,10 @@ mod streams;
 mod table;
 
 use std::fmt;
+use std::net::SocketAddr;
 use std::sync::Arc;
 
-pub use authorize::{Authorizer, Authorizing, Refused};
+pub use authorize::{Authorizer, Authorizing, Document, Location, Refused};
 pub use body::Body;
 pub use events::{EventStore, MemoryEvents, Replay, StreamId};
 pub use listener::Bound;
@@ -71,6 +73,14 @@ impl Setup {
         tracing::error!(fault, "the HTTP server is not set up as it was meant to be");
         self.fault.get_or_insert(fault);
     }
+
+    /// Tells the authorizer where the server is.
+    fn tell(&self, origin: Option<String>) -> Result<()> {
+        let Some(authorizer) = &self.authorizer else { return Ok(()) };
+        let stream = self.pair.as_ref().map(|(stream, _)| format!("{}{stream}", self.below));
+        let endpoint = format!("{}{}", self.below, self.path);
+        authorizer.reached_at(&Location { origin, endpoint, stream })
+    }
 }
 
 impl HttpServer {
@@ -92,7 +102,11 @@ impl HttpServer {
     }
 
     fn change(mut self, change: impl FnOnce(&mut Setup)) -> Self {
-        change(Arc::make_mut(&mut self.setup));
+        let setup = Arc::make_mut(&mut self.setup);
+        change(setup);
+        if let Err(error) = setup.tell(None) {
+            setup.fault(error.to_string());
+        }
         self
     }
 
@@ -142,7 +156,8 @@ impl HttpServer {
         })
     }
 
-    /// Asks this about every request.
+    /// Asks this about every request. What it looks at in the header `Authorization` stays with it: handlers do not
+    /// see that header.
     #[must_use]
     pub fn authorizer(self, authorizer: impl Authorizer) -> Self {
         self.change(|setup| setup.authorizer = Some(Arc::new(authorizer)))
@@ -208,8 +223,19 @@ impl HttpServer {
         self.table.serving.registry.bus()
     }
 
-    fn listens_on(&mut self, port: u16) {
-        Arc::make_mut(&mut self.setup).guard.listens_on(port);
+    fn listens_on(&mut self, address: SocketAddr) -> Result<()> {
+        let setup = Arc::make_mut(&mut self.setup);
+        setup.guard.listens_on(address.port());
+        setup.tell(Some(format!("http://{address}")))
+    }
+
+    /// Does not serve: what was to authorize requests is not fit for it.
+    #[cfg(feature = "auth")]
+    pub(crate) fn closed(self, fault: String) -> Self {
+        self.change(|setup| {
+            setup.authorizer = Some(Arc::new(authorize::Closed));
+            setup.fault(fault);
+        })
     }
 }
 

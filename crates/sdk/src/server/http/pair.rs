@@ -2,7 +2,7 @@
 //!
 //! Each stream is a connection like one over a pipe, with the same loop; it is polled by whoever sends the
 //! stream. Closing the stream ends the session. The second address is the session's secret, and good for
-//! nobody but the principal who opened it.
+//! nobody but the principal who opened it. What a message may do is decided by its own proof, not by the stream's.
 
 use std::collections::{HashMap, VecDeque};
 use std::io;
@@ -45,8 +45,11 @@ struct Channel {
 
 #[derive(Default)]
 struct State {
-    inbox: VecDeque<Bytes>,
+    /// Each with who sent it.
+    inbox: VecDeque<(Bytes, Principal)>,
     inbox_bytes: usize,
+    /// Who sent what was taken out last.
+    sender: Option<Principal>,
     outbox: Vec<u8>,
     reader: Option<Waker>,
     closed: bool,
@@ -64,8 +67,9 @@ struct PairTransport(Arc<Channel>);
 impl Transport for PairTransport {
     fn poll_receive(&mut self, cx: &mut TaskContext<'_>) -> Poll<io::Result<Incoming>> {
         let mut state = self.0.lock();
-        if let Some(message) = state.inbox.pop_front() {
+        if let Some((message, sender)) = state.inbox.pop_front() {
             state.inbox_bytes -= message.len();
+            state.sender = Some(sender);
             return Poll::Ready(Ok(Incoming::Message(message)));
         }
         state.reader = Some(cx.waker().clone());
@@ -87,6 +91,10 @@ impl Transport for PairTransport {
 
     fn poll_close(&mut self, _cx: &mut TaskContext<'_>) -> Poll<io::Result<()>> {
         Poll::Ready(Ok(()))
+    }
+
+    fn principal(&self) -> Option<Principal> {
+        self.0.lock().sender.clone()
     }
 }
 
@@ -118,7 +126,7 @@ impl Pairs {
             return reply::busy(StatusCode::SERVICE_UNAVAILABLE, "no session can be opened now");
         };
         let channel = Arc::new(Channel::default());
-        self.lock().insert(id.clone(), (principal.clone(), Arc::clone(&channel)));
+        self.lock().insert(id.clone(), (principal.identity(), Arc::clone(&channel)));
         let mut first = Vec::new();
         sse::write_named("endpoint", format!("{post_to}?session={id}").as_bytes(), &mut first);
         // Only to hear that the server is being stopped.
@@ -140,9 +148,9 @@ impl Pairs {
     }
 
     /// Takes a message for a stream.
-    pub(super) fn post(&self, id: Option<&str>, principal: &Principal, message: Bytes) -> Response<Body> {
+    pub(super) fn post(&self, id: Option<&str>, principal: Principal, message: Bytes) -> Response<Body> {
         let open = self.lock();
-        let found = id.and_then(|id| open.get(id)).filter(|(owner, _)| owner == principal);
+        let found = id.and_then(|id| open.get(id)).filter(|(owner, _)| *owner == principal);
         let Some((_, channel)) = found else {
             return reply::refused(StatusCode::NOT_FOUND, "there is no such session; open a stream first");
         };
@@ -154,7 +162,7 @@ impl Pairs {
             return reply::busy(StatusCode::TOO_MANY_REQUESTS, "earlier messages wait to be read");
         }
         state.inbox_bytes += message.len();
-        state.inbox.push_back(message);
+        state.inbox.push_back((message, principal));
         let reader = state.reader.take();
         drop(state);
         if let Some(reader) = reader {

@@ -11,11 +11,13 @@ use http::{HeaderMap, Response, StatusCode};
 
 use super::answering::{Answering, Form, Work, refuse};
 use super::body::Body;
+use super::needed::{self, Door};
 use super::reply;
 use super::session::HttpSession;
 use super::stream::Stream;
 use super::streams::{AnswerEvents, ChangeEvents};
 use super::table::{Permit, Reader, Table};
+use crate::Scopes;
 use crate::engine::{Exchange, Mirror, PeerCache};
 use crate::json_rpc::{Frame, Message, Refusal, Request, RequestId};
 use crate::model::ErrorObject;
@@ -35,6 +37,8 @@ pub(super) struct Post {
     pub(super) principal: Principal,
     pub(super) permit: Permit,
     pub(super) stateless: bool,
+    /// Where there is an authorizer.
+    pub(super) door: Option<Box<Door>>,
 }
 
 /// What the version header says.
@@ -89,6 +93,7 @@ impl Post {
             Frame::Single(Message::Request(request)) => {
                 let admitted = self.admit_modern(&request, &version, &mut reader.peers);
                 drop(shared);
+                self.check_scopes(|| self.table.serving.scopes_for(&request))?;
                 match admitted {
                     Some(exchange) => self.begin_modern(exchange?, &request, &frame),
                     None => self.legacy_request(&request, &frame, &version),
@@ -100,9 +105,15 @@ impl Post {
             }
             Frame::Batch(items) => {
                 drop(shared);
+                self.check_scopes(|| self.table.serving.scopes_for_all(&items))?;
                 self.legacy_batch(&items, &frame, &version)
             }
         }
+    }
+
+    /// Refuses whoever was granted less than all of this needs.
+    fn check_scopes(&self, needed: impl FnOnce() -> Scopes) -> Result<(), Box<Response<Body>>> {
+        needed::check(self.door.as_deref(), &self.head, &self.principal, needed)
     }
 
     /// Refuses what is no message. An answer that makes no sense is not waited for any longer.

@@ -1,10 +1,13 @@
 //! Responses: small functions, so that every answer of one kind looks the same.
 
 use bytes::Bytes;
-use http::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
+use http::header::{
+    ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN, ALLOW,
+    CACHE_CONTROL, CONTENT_TYPE, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE,
+};
 use http::{HeaderName, Response, StatusCode};
 
-use super::authorize::Refused;
+use super::authorize::{Document, Refused};
 use super::body::{Body, Events};
 use crate::json_rpc::{self, RequestId};
 use crate::model::ErrorObject;
@@ -13,6 +16,8 @@ const JSON: HeaderValue = HeaderValue::from_static("application/json");
 const TEXT: HeaderValue = HeaderValue::from_static("text/plain; charset=utf-8");
 const EVENTS: HeaderValue = HeaderValue::from_static("text/event-stream");
 const NO_CACHE: HeaderValue = HeaderValue::from_static("no-cache");
+const FOR_A_WHILE: HeaderValue = HeaderValue::from_static("max-age=300");
+const ANY: HeaderValue = HeaderValue::from_static("*");
 const BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
 /// In seconds.
 const SOON: HeaderValue = HeaderValue::from_static("1");
@@ -93,9 +98,35 @@ pub(super) fn error(
     json(status, line)
 }
 
+/// What everybody may read, pages of any origin among them.
+pub(super) fn document(document: Document) -> Response<Body> {
+    let mut response = json(StatusCode::OK, document.0);
+    response.headers_mut().insert(CACHE_CONTROL, FOR_A_WHILE);
+    for_everybody(response)
+}
+
+/// What a page asks before it asks for that.
+pub(super) fn document_preflight() -> Response<Body> {
+    let mut response = empty(StatusCode::NO_CONTENT);
+    let headers = response.headers_mut();
+    headers.insert(ACCESS_CONTROL_ALLOW_METHODS, HeaderValue::from_static("GET"));
+    headers.insert(ACCESS_CONTROL_ALLOW_HEADERS, ANY);
+    for_everybody(response)
+}
+
+fn for_everybody(mut response: Response<Body>) -> Response<Body> {
+    response.headers_mut().insert(ACCESS_CONTROL_ALLOW_ORIGIN, ANY);
+    response
+}
+
 /// The authorizer said no.
 pub(super) fn unauthorized(no: &Refused) -> Response<Body> {
-    let mut response = refused(no.status, "this request is not authorized");
+    let why = match no.status {
+        StatusCode::BAD_REQUEST => "one header Authorization, with one token",
+        StatusCode::SERVICE_UNAVAILABLE => "who makes this request cannot be found out now",
+        _ => "this request is not authorized",
+    };
+    let mut response = refused(no.status, why);
     let headers = response.headers_mut();
     // A challenge that cannot be a header is left out: better none than one that was split.
     if let Some(Ok(challenge)) = no.challenge.as_deref().map(HeaderValue::from_str) {

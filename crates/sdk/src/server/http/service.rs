@@ -8,17 +8,18 @@ use std::task::{Context as TaskContext, Poll};
 use bytes::Bytes;
 use http::header::{
     ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
-    ACCESS_CONTROL_EXPOSE_HEADERS, ACCESS_CONTROL_MAX_AGE, ACCESS_CONTROL_REQUEST_HEADERS, CONNECTION,
-    HeaderValue, VARY,
+    ACCESS_CONTROL_EXPOSE_HEADERS, ACCESS_CONTROL_MAX_AGE, ACCESS_CONTROL_REQUEST_HEADERS, AUTHORIZATION,
+    CONNECTION, HOST, HeaderValue, VARY,
 };
 use http::request::Parts;
-use http::{HeaderMap, Method, Request, Response, StatusCode};
+use http::{Method, Request, Response, StatusCode};
 use http_body::Body as HttpBody;
 use tower_service::Service;
 
 use super::body::{self, Body, Unread};
 use super::post::{Post, answer};
 use super::table::Permit;
+use super::needed::{self, Door};
 use super::{HttpServer, get, guard, reply, store};
 use crate::server::Principal;
 
@@ -48,9 +49,9 @@ pub(super) type Answering = Pin<Box<dyn Future<Output = Answer> + Send>>;
 impl HttpServer {
     /// Everything that can be decided before anything is waited for.
     fn admit(&self, head: &Parts) -> Result<Admitted, Box<Response<Body>>> {
-        let refused = |status, why| Err(Box::new(reply::refused(status, why)));
         let Some(route) = self.route(head.uri.path()) else {
-            return refused(StatusCode::NOT_FOUND, "nothing is served at this path");
+            let nothing = || reply::refused(StatusCode::NOT_FOUND, "nothing is served at this path");
+            return Err(Box::new(self.document(head).unwrap_or_else(nothing)));
         };
         self.setup.guard.check(head)?;
         let shared_with = self.setup.guard.shared_with(&head.headers).cloned();
@@ -79,6 +80,21 @@ impl HttpServer {
         }
     }
 
+    /// What the authorizer tells everybody, if this path is for that.
+    fn document(&self, head: &Parts) -> Option<Response<Body>> {
+        let path = head.uri.path();
+        let authorizer = self.setup.authorizer.as_ref().filter(|_| path.starts_with("/.well-known/"))?;
+        let document = authorizer.document(path, &head.headers)?;
+        if let Err(refused) = self.setup.guard.check_host(head) {
+            return Some(*refused);
+        }
+        Some(match head.method {
+            Method::GET | Method::HEAD => reply::document(document),
+            Method::OPTIONS => reply::document_preflight(),
+            _ => reply::not_allowed("GET"),
+        })
+    }
+
     /// Whether the path has the method, and the client speaks of what is spoken here.
     fn check(&self, route: Route, head: &Parts) -> Result<(), Box<Response<Body>>> {
         if let Some(refused) = self.unserved(route, &head.method) {
@@ -96,7 +112,7 @@ impl HttpServer {
     }
 
     /// Requests that are not of the usual kind.
-    async fn respond<B>(self, admitted: Admitted, head: Parts, body: B) -> Response<Body>
+    async fn respond<B>(self, admitted: Admitted, mut head: Parts, body: B) -> Response<Body>
     where
         B: HttpBody<Data = Bytes>,
     {
@@ -108,6 +124,9 @@ impl HttpServer {
                 Err(no) => return share(reply::unauthorized(&no), shared_with),
             },
         };
+        if self.setup.authorizer.is_some() {
+            head.headers.remove(AUTHORIZATION);
+        }
         let response = match route {
             Route::Mcp if head.method == Method::POST => {
                 self.post_with_store(head, body, principal, permit).await
@@ -115,7 +134,7 @@ impl HttpServer {
             Route::Mcp if head.method == Method::DELETE => self.delete(&head, &principal).await,
             Route::Mcp => self.get(&head, &principal).await,
             Route::Sse => self.pairs.get(&self.table, principal, &self.messages_path()),
-            Route::Messages => self.message(&head, body, &principal).await,
+            Route::Messages => self.message(&head, body, principal).await,
         };
         share(response, shared_with)
     }
@@ -154,24 +173,31 @@ impl HttpServer {
         B: HttpBody<Data = Bytes>,
     {
         let Some(store) = self.setup.sessions.clone() else {
-            return post(self.poster(head.headers, principal, permit), body).await;
+            return post(self.poster(head, principal, permit), body).await;
         };
         let (table, headers) = (Arc::clone(&self.table), head.headers.clone());
         if let Err(refused) = table.consult_store(&*store, &headers, &principal).await {
             return *refused;
         }
-        let response = post(self.poster(head.headers, principal.clone(), permit), body).await;
+        let response = post(self.poster(head, principal.clone(), permit), body).await;
         table.save_changes(&*store, &headers, &principal, response).await
     }
 
-    fn poster(&self, headers: HeaderMap, principal: Principal, permit: Permit) -> Post {
+    fn poster(&self, head: Parts, principal: Principal, permit: Permit) -> Post {
         Post {
+            door: self.door(&head).map(Box::new),
             stateless: self.setup.stateless,
             table: Arc::clone(&self.table),
-            head: Arc::new(headers),
+            head: Arc::new(head.headers),
             principal,
             permit,
         }
+    }
+
+    /// Who refuses what needs more than a caller was granted.
+    fn door(&self, head: &Parts) -> Option<Door> {
+        let authorizer = self.setup.authorizer.clone()?;
+        Some(Door { authorizer, path: head.uri.path().to_owned() })
     }
 
     /// Answers one request.
@@ -179,13 +205,16 @@ impl HttpServer {
     where
         B: HttpBody<Data = Bytes> + Send + 'static,
     {
-        let (head, body) = request.into_parts();
+        let (mut head, body) = request.into_parts();
+        if self.setup.authorizer.is_some() {
+            name_host(&mut head);
+        }
         let admitted = match self.admit(&head) {
             Ok(admitted) => admitted,
             Err(response) => return Box::pin(std::future::ready(Ok(*response))),
         };
         if self.is_usual(&admitted, &head.method) {
-            let poster = self.poster(head.headers, self.table.anonymous.clone(), admitted.permit);
+            let poster = self.poster(head, self.table.anonymous.clone(), admitted.permit);
             return Box::pin(async move { Ok(post(poster, body).await) });
         }
         let server = self.clone();
@@ -224,17 +253,30 @@ impl HttpServer {
     }
 
     /// A message for a stream of HTTP+SSE.
-    async fn message<B>(&self, head: &Parts, body: B, principal: &Principal) -> Response<Body>
+    async fn message<B>(&self, head: &Parts, body: B, principal: Principal) -> Response<Body>
     where
         B: HttpBody<Data = Bytes>,
     {
         let policy = self.policy();
         let query = head.uri.query().unwrap_or_default();
         let id = query.split('&').find_map(|pair| pair.strip_prefix("session="));
-        match body::read(body, policy.body_bytes, policy.body_time).await {
-            Ok(message) => self.pairs.post(id, principal, message),
-            Err(unread) => unreadable(unread, policy.body_bytes),
+        let message = match body::read(body, policy.body_bytes, policy.body_time).await {
+            Ok(message) => message,
+            Err(unread) => return unreadable(unread, policy.body_bytes),
+        };
+        let scopes = || self.table.serving.scopes_for_frame(&message);
+        match needed::check(self.door(head).as_ref(), &head.headers, &principal, scopes) {
+            Ok(()) => self.pairs.post(id, principal, message),
+            Err(refused) => *refused,
         }
+    }
+}
+
+/// HTTP/2 names the host in the target. An authorizer finds it where HTTP/1.1 has it.
+fn name_host(head: &mut Parts) {
+    let named = head.uri.authority().filter(|_| !head.headers.contains_key(HOST));
+    if let Some(Ok(host)) = named.map(|authority| HeaderValue::from_str(authority.as_str())) {
+        head.headers.insert(HOST, host);
     }
 }
 

@@ -231,6 +231,8 @@ impl Drop for SessionEvents {
 /// A stream of a legacy session that somebody reads again or for the first time: a GET.
 pub(super) struct SessionEvents {
     session: Arc<HttpSession>,
+    /// Who reads it, as the GET proved.
+    principal: Principal,
     stream: Arc<Stream>,
     reader: u64,
     /// The place in the queue for what belongs to no call; none where the stream is a call's own.
@@ -249,7 +251,7 @@ pub(super) struct SessionEvents {
 
 impl SessionEvents {
     pub(super) fn new(
-        session: Arc<HttpSession>,
+        (session, principal): (Arc<HttpSession>, Principal),
         stream: Arc<Stream>,
         (reader, turn): (u64, Option<Turn>),
         table: &Arc<Table>,
@@ -259,6 +261,7 @@ impl SessionEvents {
         Self {
             _busy: session.busy(),
             session,
+            principal,
             stream,
             reader,
             pulse: Pulse::new(table.serving.keep_alive.filter(|_| turn.is_some())),
@@ -285,7 +288,7 @@ impl SessionEvents {
             if serving.stack.is_none() {
                 tell_session_updated(&uri, &inner.session, &session.general);
             } else if inner.session.watches(&uri) {
-                let (exchange, principal) = (on_behalf_of(&inner.session), session.principal.clone());
+                let (exchange, principal) = (on_behalf_of(&inner.session), self.principal.clone());
                 let consult =
                     || serving.consult(exchange, &session.general, principal, Request::Updated(uri));
                 self.consulted.extend(guarded(consult).ok());

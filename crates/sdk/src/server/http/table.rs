@@ -132,9 +132,9 @@ impl Table {
         if owned >= limit {
             return Err(if stranger { Full::Everybody } else { Full::Principal });
         }
-        owners.insert(principal.clone(), owned + 1);
+        owners.insert(principal.identity(), owned + 1);
         self.sessions.fetch_add(1, Ordering::SeqCst);
-        Ok(Place { table: Arc::downgrade(self), principal: principal.clone() })
+        Ok(Place { table: Arc::downgrade(self), principal: principal.identity() })
     }
 
     /// Enters a session.
