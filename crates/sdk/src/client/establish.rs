@@ -102,7 +102,7 @@ impl Source {
         }
         match (self.open(hub, true).await, findings.trouble.take()) {
             (Ok(opened), _) => Ok(live.insert(opened)),
-            (Err(Error::Http(_)), Some(before)) => Err(before),
+            (Err(Error::Http(refusal)), Some(before)) if !matches!(refusal.status, 401 | 403) => Err(before),
             (Err(error), _) => Err(error),
         }
     }

@@ -86,7 +86,9 @@ impl Principal {
     pub fn claims<T: DeserializeOwned>(&self) -> Option<Result<T>> {
         let claims = self.proof.as_ref()?.claims.clone()?;
         let typed = serde_json::from_value(Value::Object(claims));
-        Some(typed.map_err(|error| Error::Misuse(format!("the claims are not as this handler wants them: {error}"))))
+        Some(typed.map_err(|error| {
+            Error::Misuse(format!("the claims are not as this handler wants them: {error}"))
+        }))
     }
 
     /// The identity alone: for whatever outlives the request.

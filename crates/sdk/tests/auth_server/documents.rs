@@ -13,10 +13,9 @@ const ROOT: &str = "/.well-known/oauth-protected-resource";
 // covers: AUTH-SERVER-PRM, AUTH-PRM-AS-LIST
 #[tokio::test]
 async fn metadata_is_where_it_belongs() {
-    let protected = Protected::with(|protection| {
-        protection.scopes(["files:read"]).supported_scopes(["files:list"])
-    })
-    .await;
+    let protected =
+        Protected::with(|protection| protection.scopes(["files:read"]).supported_scopes(["files:list"]))
+            .await;
     let (site, url) = (&protected.site, &protected.issuer.url);
     for (path, resource) in [("", "/mcp"), ("/mcp", "/mcp"), ("/sse", "/sse")] {
         let mut reply = site.ask("GET", &format!("{ROOT}{path}")).send().await;
@@ -34,7 +33,9 @@ async fn metadata_is_where_it_belongs() {
         let status = site.ask("GET", &format!("{ROOT}{path}")).status().await;
         assert_eq!(status, if path.starts_with('?') { 200 } else { 404 }, "E19 {path}");
     }
-    for path in ["/.well-known/oauth-authorization-server", "/.well-known/openid-configuration", "/.well-known/"] {
+    for path in
+        ["/.well-known/oauth-authorization-server", "/.well-known/openid-configuration", "/.well-known/"]
+    {
         assert_eq!(site.ask("GET", path).status().await, 404, "E19 {path}");
     }
 }
@@ -65,7 +66,8 @@ async fn names_of_this_machine() {
         let refused = protected.call("who").with("host", &host).send().await;
         let url = challenged(&refused, "resource_metadata").expect("where to read on");
         assert_eq!(url, format!("http://{host}{ROOT}/mcp"));
-        let document = protected.site.ask("GET", &format!("{ROOT}/mcp")).with("host", &host).send().await.json().await;
+        let document =
+            protected.site.ask("GET", &format!("{ROOT}/mcp")).with("host", &host).send().await.json().await;
         assert_eq!(document["resource"], format!("http://{host}/mcp"));
         let token = protected.issuer.token("ada", &format!("http://{host}/mcp"), "");
         assert_eq!(protected.who(&token).await.status, 200, "{name}");
@@ -89,7 +91,11 @@ async fn what_was_said_about_the_resource_counts() {
         let url = challenged(&refused, "resource_metadata").expect("where to read on");
         assert_eq!(url, format!("https://mcp.example.com{ROOT}{at}"));
         assert_eq!(protected.who(&protected.issuer.token("ada", resource, "")).await.status, 200, "{said}");
-        assert_eq!(protected.who(&protected.token("ada", "")).await.status, 401, "{said}: where it listens is no name");
+        assert_eq!(
+            protected.who(&protected.token("ada", "")).await.status,
+            401,
+            "{said}: where it listens is no name"
+        );
     }
 }
 
@@ -98,7 +104,8 @@ async fn other_paths_have_their_own_metadata() {
     let issuer = Issuer::start().await;
     let (server, _calls) = server();
     let protection = Protection::new(issuer.url.as_str());
-    let site = Site::with(server, |http| http.protect(protection).at("/a/b").sse_at("/old", "/old/post")).await;
+    let site =
+        Site::with(server, |http| http.protect(protection).at("/a/b").sse_at("/old", "/old/post")).await;
     for (path, resource) in [("", "/a/b"), ("/a/b", "/a/b"), ("/old", "/old")] {
         let document = site.ask("GET", &format!("{ROOT}{path}")).send().await.json().await;
         assert_eq!(document["resource"], format!("http://{}{resource}", site.address), "{path}");

@@ -37,7 +37,8 @@ async fn answers_belong_to_one_token() {
     let protected = asking(Duration::from_secs(30)).await;
     protected.active("opaque-a", "ada", "", Value::Null);
     protected.active("opaque-b", "bob", "", Value::Null);
-    for (token, name) in [("opaque-a", "ada"), ("opaque-b", "bob"), ("opaque-a", "ada"), ("opaque-b", "bob")] {
+    for (token, name) in [("opaque-a", "ada"), ("opaque-b", "bob"), ("opaque-a", "ada"), ("opaque-b", "bob")]
+    {
         let who = text_of(&protected.who(token).await.json().await);
         assert_eq!(who, format!("{} {name} [a]", protected.issuer.url), "E20");
     }
@@ -102,7 +103,9 @@ async fn answers_that_are_no_yes() {
         assert_eq!(reply.status, 401, "E21 {name} {value}");
         assert_eq!(challenged(&reply, "error").as_deref(), Some("invalid_token"));
     }
-    for (name, value) in [("exp", Value::Null), ("token_type", Value::Null), ("aud", json!([protected.resource]))] {
+    for (name, value) in
+        [("exp", Value::Null), ("token_type", Value::Null), ("aud", json!([protected.resource]))]
+    {
         protected.active("opaque", "ada", name, value);
         assert_eq!(protected.who("opaque").await.status, 200, "E21: {name} may be so");
     }
@@ -127,7 +130,8 @@ async fn answers_that_are_no_yes() {
 /// E21: an issuer that cannot be asked at all.
 #[tokio::test]
 async fn issuers_that_cannot_be_asked() {
-    for (name, value) in [("introspection_endpoint", Value::Null), ("issuer", json!("https://evil.example"))] {
+    for (name, value) in [("introspection_endpoint", Value::Null), ("issuer", json!("https://evil.example"))]
+    {
         let protected = asking(Duration::ZERO).await;
         protected.active("opaque", "ada", "", Value::Null);
         protected.issuer.says(name, value);

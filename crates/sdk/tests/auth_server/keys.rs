@@ -67,7 +67,11 @@ async fn unknown_keys_and_rotation() {
     assert_eq!(protected.who(&old).await.status, 200, "not seen yet");
     pass(Duration::from_secs(11)).await;
     assert_eq!(protected.who(&new).await.status, 200, "E11: rotation works");
-    assert_eq!(protected.who(&old).await.status, 401, "a key that is gone is good for nothing, whatever was verified");
+    assert_eq!(
+        protected.who(&old).await.status,
+        401,
+        "a key that is gone is good for nothing, whatever was verified"
+    );
     assert_eq!(protected.issuer.asked(JWKS), 3);
 }
 
@@ -122,9 +126,11 @@ async fn an_issuer_that_was_never_there() {
         assert_eq!(protected.who(&protected.token("ada", "")).await.status, 503, "{mood:?}");
         assert_eq!(protected.ran(), 0);
     }
-    for (name, value) in
-        [("issuer", json!("https://evil.example")), ("jwks_uri", Value::Null), ("jwks_uri", json!("file:///etc/x"))]
-    {
+    for (name, value) in [
+        ("issuer", json!("https://evil.example")),
+        ("jwks_uri", Value::Null),
+        ("jwks_uri", json!("file:///etc/x")),
+    ] {
         let protected = Protected::start().await;
         protected.issuer.says(name, value);
         assert_eq!(protected.who(&protected.token("ada", "")).await.status, 503, "{name}");

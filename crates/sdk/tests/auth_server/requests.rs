@@ -19,7 +19,10 @@ async fn without_a_token() {
         ("a list", site.post(&request(1, "tools/list", json!({})))),
         ("a session", site.post(&request(1, "tools/list", json!({}))).and("mcp-session-id", "x")),
         ("a batch", site.post(&json!([request(1, "tools/list", json!({}))]))),
-        ("rubbish", site.ask("POST", "/mcp").and("content-type", "application/json").and("accept", "*/*").body("{")),
+        (
+            "rubbish",
+            site.ask("POST", "/mcp").and("content-type", "application/json").and("accept", "*/*").body("{"),
+        ),
         ("GET", events("GET", "/mcp")),
         ("DELETE", events("DELETE", "/mcp")),
         ("HTTP+SSE", events("GET", "/sse")),
@@ -32,7 +35,10 @@ async fn without_a_token() {
         assert_eq!(challenged(&reply, "error"), None, "E01 {case}: nothing was shown, so nothing was wrong");
         assert!(reply.header("mcp-session-id").is_none());
         let body = reply.text().await;
-        assert!(!["who", "write", "session", "files"].iter().any(|word| body.contains(word)), "E01 {case}: {body}");
+        assert!(
+            !["who", "write", "session", "files"].iter().any(|word| body.contains(word)),
+            "E01 {case}: {body}"
+        );
         let path = url.strip_prefix(&format!("http://{}", site.address)).expect("an address of this server");
         let mut document = site.ask("GET", path).send().await;
         assert_eq!(document.status, 200, "E01 {case}: {url}");
@@ -54,11 +60,16 @@ async fn tokens_where_none_belong() {
         ("proxy", protected.call("who").and("proxy-authorization", &format!("Bearer {token}"))),
         (
             "body",
-            protected.call("who").body(json!({ "jsonrpc": "2.0", "id": 1, "access_token": token }).to_string()),
+            protected
+                .call("who")
+                .body(json!({ "jsonrpc": "2.0", "id": 1, "access_token": token }).to_string()),
         ),
         (
             "form",
-            protected.call("who").with("content-type", "application/x-www-form-urlencoded").body(format!("access_token={token}")),
+            protected
+                .call("who")
+                .with("content-type", "application/x-www-form-urlencoded")
+                .body(format!("access_token={token}")),
         ),
     ] {
         let status = ask.status().await;
@@ -100,7 +111,11 @@ async fn half_a_token_and_two() {
     let reply = shown(&format!("Bearer {}", "a".repeat(20_000))).send().await;
     assert_eq!(reply.status, 401, "E15: too long");
     assert_eq!(challenged(&reply, "error").as_deref(), Some("invalid_token"));
-    assert_eq!(shown(&format!("Bearer {}", "a".repeat(1024 * 1024))).status().await, 431, "E15: much too long");
+    assert_eq!(
+        shown(&format!("Bearer {}", "a".repeat(1024 * 1024))).status().await,
+        431,
+        "E15: much too long"
+    );
 }
 
 /// E23: no path, method or name leads around the door.
@@ -109,15 +124,29 @@ async fn half_a_token_and_two() {
 async fn ways_around_the_door() {
     let protected = Protected::start().await;
     let call = || protected.call("open");
-    for agent in ["kube-probe/1.30", "ELB-HealthChecker/2.0", "GoogleHC/1.0", "curl/8", "node", "python-httpx"] {
+    for agent in
+        ["kube-probe/1.30", "ELB-HealthChecker/2.0", "GoogleHC/1.0", "curl/8", "node", "python-httpx"]
+    {
         assert_eq!(call().and("user-agent", agent).status().await, 401, "E23 {agent}");
     }
-    for header in ["x-forwarded-for", "x-real-ip", "x-forwarded-user", "x-original-url", "x-http-method-override"] {
+    for header in
+        ["x-forwarded-for", "x-real-ip", "x-forwarded-user", "x-original-url", "x-http-method-override"]
+    {
         assert_eq!(call().and(header, "127.0.0.1").status().await, 401, "E23 {header}");
     }
     let elsewhere = [
-        "/health", "/healthz", "/metrics", "/status", "//mcp", "/mcp/", "/MCP", "/%6dcp", "/mcp;x", "/./mcp",
-        "/.well-known/../mcp", "/.well-known/mcp",
+        "/health",
+        "/healthz",
+        "/metrics",
+        "/status",
+        "//mcp",
+        "/mcp/",
+        "/MCP",
+        "/%6dcp",
+        "/mcp;x",
+        "/./mcp",
+        "/.well-known/../mcp",
+        "/.well-known/mcp",
     ];
     for path in elsewhere {
         assert_eq!(call().to(path).status().await, 404, "E23 {path}");
@@ -146,7 +175,11 @@ async fn a_session_proves_nothing() {
         let ran = protected.ran();
         for ask in [peer.post(&call), peer.get(), peer.delete()] {
             assert_eq!(ask.clone().without("authorization").status().await, 401, "{revision}");
-            assert_eq!(ask.with("authorization", &format!("Bearer {expired}")).status().await, 401, "{revision}");
+            assert_eq!(
+                ask.with("authorization", &format!("Bearer {expired}")).status().await,
+                401,
+                "{revision}"
+            );
         }
         assert_eq!(protected.ran(), ran);
         assert_eq!(peer.post(&call).status().await, 200, "{revision}: nothing was harmed");

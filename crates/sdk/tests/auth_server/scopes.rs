@@ -89,7 +89,8 @@ async fn in_a_session_each_request_has_its_own_scopes() {
     let (low, high) = (protected.token("ada", "x"), protected.token("ada", NEEDED));
     for revision in EVERY {
         let peer = Peer::known(&protected.site, revision, &low).await;
-        let call = |tool: &str| peer.post(&peer.request("tools/call", json!({ "name": tool, "arguments": {} })));
+        let call =
+            |tool: &str| peer.post(&peer.request("tools/call", json!({ "name": tool, "arguments": {} })));
         let stepped_up = |ask: Ask| ask.with("authorization", &format!("Bearer {high}"));
         assert_eq!(call("write").status().await, 403, "{revision}");
         assert_eq!(stepped_up(call("write")).status().await, 200, "{revision}");
@@ -161,9 +162,12 @@ async fn attributes_name_scopes() {
     let server = Server::new("test", "1").tool(sign).prompt(ask).resource(secret);
     let site = Site::with(server, |http| http.protect(issuer.url.as_str())).await;
     let audience = format!("http://{}/mcp", site.address);
-    for (scope, allowed) in
-        [("", [false, false, false]), ("a", [false, true, false]), ("b", [false, false, true]), ("a b", [true; 3])]
-    {
+    for (scope, allowed) in [
+        ("", [false, false, false]),
+        ("a", [false, true, false]),
+        ("b", [false, false, true]),
+        ("a b", [true; 3]),
+    ] {
         let peer = Peer::known(&site, MODERN, &issuer.token("ada", &audience, scope)).await;
         let asks = [
             ("tools/call", json!({ "name": "sign", "arguments": {} })),

@@ -24,7 +24,10 @@ async fn handlers_do_not_see_the_token() {
         for tool in ["headers", "claims", "who"] {
             let ask = peer.post(&call(tool)).with("authorization", &format!("bearer {token}"));
             let seen = text_of(&ask.and("x-mine", "kept").send().await.answer().await);
-            assert!(!seen.contains(&token) && !seen.to_lowercase().contains("authorization"), "E24 {tool}: {seen}");
+            assert!(
+                !seen.contains(&token) && !seen.to_lowercase().contains("authorization"),
+                "E24 {tool}: {seen}"
+            );
             assert!(tool != "headers" || seen.contains("x-mine"), "E24: {seen}");
         }
     }
@@ -66,7 +69,8 @@ async fn what_is_handed_on_has_no_token() {
 async fn tokens_are_in_no_log_and_no_answer() {
     const MARK: &str = "MARKEDSECRET";
     let events = Events::on_this_thread();
-    let protected = Protected::trusting(|issuer| issuer.introspection("server", format!("{MARK}-client"))).await;
+    let protected =
+        Protected::trusting(|issuer| issuer.introspection("server", format!("{MARK}-client"))).await;
     let plain = Protected::start().await;
     let marked = {
         let mut claims = plain.issuer.claims("ada", "https://other.example", "");
@@ -75,7 +79,8 @@ async fn tokens_are_in_no_log_and_no_answer() {
     };
     let payload = marked.split('.').nth(1).expect("claims").to_owned();
     let opaque = format!("{MARK}-opaque");
-    let mut replies = vec![plain.who(&marked).await, protected.who(&opaque).await, protected.who(&marked).await];
+    let mut replies =
+        vec![plain.who(&marked).await, protected.who(&opaque).await, protected.who(&marked).await];
     for value in [format!("Bearer  {MARK}"), format!("Bearer {MARK} {MARK}"), format!("Basic {MARK}")] {
         replies.push(plain.call("who").and("authorization", &value).send().await);
     }
@@ -95,7 +100,8 @@ async fn tokens_are_in_no_log_and_no_answer() {
     for secret in [MARK, &payload] {
         assert_eq!(events.containing(secret), [""; 0], "E25");
     }
-    let shown = format!("{:?}", Protection::new(Trusted::new("https://issuer.example").introspection("a", MARK)));
+    let shown =
+        format!("{:?}", Protection::new(Trusted::new("https://issuer.example").introspection("a", MARK)));
     assert!(!shown.contains(MARK), "E25: {shown}");
 }
 

@@ -73,7 +73,8 @@ async fn what_is_wrong_is_said_before_serving() {
         assert!(error.contains(word), "{word}: {error}");
     }
     let (server, _calls) = server();
-    let open = server.into_http().expect("a server").protect("https://issuer.example").bind("0.0.0.0:0").await;
+    let open =
+        server.into_http().expect("a server").protect("https://issuer.example").bind("0.0.0.0:0").await;
     assert!(open.expect_err("nobody reaches us there").to_string().contains("Protection::resource"));
     for wrong in ["two words", "", "quo\"te"] {
         let server = Server::new("test", "1").tool(tool("x").scope(wrong).handler(|| async { "x" }));
@@ -139,7 +140,10 @@ async fn tokens_can_be_verified_in_other_ways() {
 struct Known(MemoryTransport, Principal);
 
 impl Transport for Known {
-    fn poll_receive(&mut self, cx: &mut std::task::Context<'_>) -> std::task::Poll<std::io::Result<Incoming>> {
+    fn poll_receive(
+        &mut self,
+        cx: &mut std::task::Context<'_>,
+    ) -> std::task::Poll<std::io::Result<Incoming>> {
         self.0.poll_receive(cx)
     }
 

@@ -74,7 +74,9 @@ async fn headers_of_tokens_are_not_believed() {
     let (id, own) = (protected.issuer.key().id().to_owned(), SigningKey::generate_es256().expect("a key"));
     for name in ["none", "None", "nOnE", "NONE", ""] {
         let header = json!({ "alg": name, "kid": id });
-        protected.refuses("E02", &format!("{}.", assembled(&header, &claims, "").trim_end_matches('.'))).await;
+        protected
+            .refuses("E02", &format!("{}.", assembled(&header, &claims, "").trim_end_matches('.')))
+            .await;
         protected.refuses("E02", &with_signature_of(&good, &header, &claims)).await;
     }
     for header in [
@@ -125,7 +127,8 @@ async fn headers_of_tokens_are_not_believed() {
 /// E04: an issuer signs with the algorithms that it was said to.
 #[tokio::test]
 async fn only_configured_algorithms() {
-    let protected = Protected::trusting(|issuer| issuer.algorithms([Algorithm::Rs256, Algorithm::EdDsa])).await;
+    let protected =
+        Protected::trusting(|issuer| issuer.algorithms([Algorithm::Rs256, Algorithm::EdDsa])).await;
     protected.refuses("E04", &protected.token("ada", "")).await;
     assert_eq!(protected.issuer.asked("/jwks"), 0, "E04: its keys are not even asked for");
 }
@@ -180,7 +183,9 @@ async fn tokens_of_others() {
     let protected = Protected::with(|protection| protection.issuer(other.url.as_str())).await;
     let url = protected.issuer.url.clone();
     let slash = format!("{url}/");
-    for iss in [json!(slash), json!(url.to_uppercase()), json!(stranger.url), json!(""), json!([url]), Value::Null] {
+    for iss in
+        [json!(slash), json!(url.to_uppercase()), json!(stranger.url), json!(""), json!([url]), Value::Null]
+    {
         protected.refuses(&format!("E06 {iss}"), &protected.changed("iss", iss)).await;
     }
     // Two issuers are trusted, each with its own keys.

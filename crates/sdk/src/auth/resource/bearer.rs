@@ -26,7 +26,9 @@ pub(super) fn shown(headers: &HeaderMap) -> Shown<'_> {
     if values.next().is_some() {
         return Shown::Nonsense("more than one header Authorization");
     }
-    let Ok(text) = value.to_str() else { return Shown::Nonsense("the header Authorization is not plain text") };
+    let Ok(text) = value.to_str() else {
+        return Shown::Nonsense("the header Authorization is not plain text");
+    };
     let (scheme, token) = text.split_once(' ').unwrap_or((text, ""));
     if !scheme.eq_ignore_ascii_case("bearer") {
         return Shown::Nothing;

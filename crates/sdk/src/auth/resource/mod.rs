@@ -35,9 +35,9 @@ use self::hierarchy::Hierarchy;
 use self::whereabouts::Whereabouts;
 use super::Scopes;
 use super::challenge::Challenge;
+use crate::Result;
 use crate::server::http::{Authorizer, Authorizing, Document, Location, Refused};
 use crate::server::{HttpServer, Principal};
-use crate::Result;
 
 pub use protection::{Issuer, Protection};
 pub use verifier::{TokenVerifier, Unverified, Verifying};
@@ -96,7 +96,11 @@ impl ResourceServer {
             Some(all) => principal.granting(all),
             None => principal,
         };
-        if enough { Ok(principal) } else { Err(self.insufficient(path, headers, &principal, &Scopes::none())) }
+        if enough {
+            Ok(principal)
+        } else {
+            Err(self.insufficient(path, headers, &principal, &Scopes::none()))
+        }
     }
 
     /// What to do to be let in, at least.

@@ -150,7 +150,9 @@ impl Protection {
         let resource = self.resource.as_deref().map(canonical_resource).transpose()?;
         let advertised = self.scopes.union(&self.supported);
         if advertised.contains("offline_access") {
-            return Err("offline_access is between clients and the issuer: a server does not ask for it".into());
+            return Err(
+                "offline_access is between clients and the issuer: a server does not ask for it".into()
+            );
         }
         let names = self.issuers.iter().map(|issuer| issuer.url.clone()).collect();
         let verifier: Arc<dyn TokenVerifier> = match self.verifier {

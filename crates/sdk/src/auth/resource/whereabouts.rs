@@ -89,7 +89,8 @@ impl Whereabouts {
         let resource = if known.iter().any(|known| known == path) {
             &self.path
         } else {
-            let is_there = |stream: &&String| resource_metadata_paths(stream).first().is_some_and(|at| at == path);
+            let is_there =
+                |stream: &&String| resource_metadata_paths(stream).first().is_some_and(|at| at == path);
             self.stream.as_ref().filter(is_there)?
         };
         Some(format!("{}{resource}", self.origin(headers)))
@@ -117,11 +118,7 @@ mod tests {
     use super::*;
 
     fn location(origin: Option<&str>) -> Location {
-        Location {
-            origin: origin.map(str::to_owned),
-            endpoint: "/mcp".into(),
-            stream: Some("/sse".into()),
-        }
+        Location { origin: origin.map(str::to_owned), endpoint: "/mcp".into(), stream: Some("/sse".into()) }
     }
 
     fn host(name: &str) -> HeaderMap {
@@ -131,7 +128,8 @@ mod tests {
     #[test]
     fn what_was_said_counts() {
         let said = Some("https://example.com/mcp");
-        let here = Whereabouts::find(said, &location(Some("http://0.0.0.0:80"))).expect("known").expect("known");
+        let here =
+            Whereabouts::find(said, &location(Some("http://0.0.0.0:80"))).expect("known").expect("known");
         assert_eq!(here.audience(), ["https://example.com/mcp", "https://example.com/sse"]);
         let elsewhere = host("evil.example");
         let root = "/.well-known/oauth-protected-resource";
@@ -152,16 +150,22 @@ mod tests {
 
     #[test]
     fn a_whole_origin_can_be_a_resource() {
-        let here = Whereabouts::find(Some("https://example.com"), &location(None)).expect("known").expect("known");
+        let here =
+            Whereabouts::find(Some("https://example.com"), &location(None)).expect("known").expect("known");
         assert_eq!(here.audience(), ["https://example.com"]);
         for path in ["/.well-known/oauth-protected-resource", "/.well-known/oauth-protected-resource/mcp"] {
-            assert_eq!(here.documented(path, &HeaderMap::new()).as_deref(), Some("https://example.com"), "{path}");
+            assert_eq!(
+                here.documented(path, &HeaderMap::new()).as_deref(),
+                Some("https://example.com"),
+                "{path}"
+            );
         }
     }
 
     #[test]
     fn this_machine_has_several_names() {
-        let here = Whereabouts::find(None, &location(Some("http://127.0.0.1:8000"))).expect("known").expect("known");
+        let here =
+            Whereabouts::find(None, &location(Some("http://127.0.0.1:8000"))).expect("known").expect("known");
         let path = "/.well-known/oauth-protected-resource/mcp";
         for (name, origin) in [
             ("localhost:8000", "http://localhost:8000"),

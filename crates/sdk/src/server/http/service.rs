@@ -17,9 +17,9 @@ use http_body::Body as HttpBody;
 use tower_service::Service;
 
 use super::body::{self, Body, Unread};
+use super::needed::{self, Door};
 use super::post::{Post, answer};
 use super::table::Permit;
-use super::needed::{self, Door};
 use super::{HttpServer, get, guard, reply, store};
 use crate::server::Principal;
 
