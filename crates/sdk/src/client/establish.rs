@@ -90,7 +90,7 @@ impl Source {
     }
 
     /// Opens the stream that servers of the first revision have. If there is none, what went wrong before
-    /// says more.
+    /// says more; if there is one and it is not for us, that does.
     async fn step_back<'a>(
         &mut self,
         live: &'a mut Option<Live>,
@@ -102,7 +102,7 @@ impl Source {
         }
         match (self.open(hub, true).await, findings.trouble.take()) {
             (Ok(opened), _) => Ok(live.insert(opened)),
-            (Err(Error::Http(_)), Some(before)) => Err(before),
+            (Err(Error::Http(refusal)), Some(before)) if !matches!(refusal.status, 401 | 403) => Err(before),
             (Err(error), _) => Err(error),
         }
     }
