@@ -1,4 +1,4 @@
-//! What an application sees of a tool call before and after it is made.
+//! What an application sees of a tool call before and after it is made, and of a resource before it is read.
 //!
 //! What was approved is what is sent: the arguments here are the very text that goes on the wire.
 
@@ -11,9 +11,10 @@ use serde_json::value::RawValue;
 use super::call::ToolReply;
 use super::session::ServerIdentity;
 use crate::Result;
-use crate::model::ToolAnnotations;
+use crate::model::{Tool, ToolAnnotations};
 
 pub(super) type Approve = Arc<dyn Fn(ToolCall) -> BoxFuture<'static, Approval> + Send + Sync>;
+pub(super) type ApproveRead = Arc<dyn Fn(ResourceRead) -> BoxFuture<'static, Approval> + Send + Sync>;
 pub(super) type Sensitivity = Arc<dyn Fn(&ToolCall) -> bool + Send + Sync>;
 pub(super) type ResultFilter = Arc<dyn Fn(&ToolCall, ToolReply) -> Result<ToolReply> + Send + Sync>;
 
@@ -27,9 +28,15 @@ pub struct ToolCall {
     pub tool: String,
     /// The arguments, as they will be sent.
     pub arguments: Option<Box<RawValue>>,
-    /// What the server says about the tool; only of servers that are
+    /// The tool as the server listed it, with its title, description and schemas: show it to whoever decides.
+    /// Hints are in it only if the server is trusted. Nothing before the tool was listed.
+    pub listed: Option<Arc<Tool>>,
+    /// The server's hints about the tool; only of servers that are
     /// [trusted](super::Builder::trust_annotations), and only after the tool was listed.
     pub annotations: Option<ToolAnnotations>,
+    /// Whether the server is [trusted](super::Builder::trust_annotations). What another says about its tools,
+    /// in whatever words, may be a lie.
+    pub trusted: bool,
     /// Whether a person should look at it.
     pub sensitive: bool,
 }
@@ -41,7 +48,17 @@ impl ToolCall {
     }
 }
 
-/// What is decided about a tool call.
+/// A resource that is about to be read.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct ResourceRead {
+    /// Which server.
+    pub server: ServerIdentity,
+    /// Which resource.
+    pub uri: String,
+}
+
+/// What is decided about a tool call, or about reading a resource.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Approval {
     /// Make it.

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::approval::{Approval, ToolCall};
+use super::approval::{Approval, ResourceRead, ToolCall};
 use super::call::ToolReply;
 use super::config::Config;
 use super::keep_alive::KeepAlive;
@@ -115,6 +115,19 @@ impl Builder {
         F: Future<Output = Approval> + Send + 'static,
     {
         self.config.approve = Some(Arc::new(move |call| Box::pin(approve(call))));
+        self
+    }
+
+    /// Decides about every resource before it is read; a denied one is neither asked for nor taken from what was
+    /// kept.
+    ///
+    /// Without it every read is allowed, as tool calls are.
+    #[must_use]
+    pub fn approve_reads<F>(mut self, approve: impl Fn(ResourceRead) -> F + Send + Sync + 'static) -> Self
+    where
+        F: Future<Output = Approval> + Send + 'static,
+    {
+        self.config.approve_reads = Some(Arc::new(move |read| Box::pin(approve(read))));
         self
     }
 

@@ -23,6 +23,7 @@ use crate::engine::Patience;
 use crate::model::{Meta, Method, ProgressParams, key};
 use crate::{Error, Result};
 
+mod approved;
 mod cancel;
 mod exchanges;
 mod reply;
@@ -227,6 +228,7 @@ impl<T: Send + 'static> Call<T> {
         match ending {
             Ending::Tool(tool, give) => tool::run(&tool, &live, &mut exchanges).await.map(give),
             Ending::Other { finish, cache_key } => {
+                approved::ask(&live, &mut exchanges).await?;
                 let result = match (known, cache_key) {
                     // Rarely a matter of speed: what is kept here is not asked for often.
                     (Some(method), Some(key)) => Box::pin(exchanges.run_cached(method, key)).await?,

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::approval::{Approve, ResultFilter, Sensitivity};
+use super::approval::{Approve, ApproveRead, ResultFilter, Sensitivity};
 use super::keep_alive::KeepAlive;
 use super::responders::{Elicitation, Roots, Sampling};
 use super::session::ServerIdentity;
@@ -28,6 +28,7 @@ pub(super) struct Config {
     pub(super) sampling: Option<Sampling>,
     pub(super) elicitation: Option<Elicitation>,
     pub(super) approve: Option<Approve>,
+    pub(super) approve_reads: Option<ApproveRead>,
     pub(super) sensitivity: Option<Sensitivity>,
     pub(super) filter: Option<ResultFilter>,
     pub(super) trusted: bool,
@@ -62,6 +63,7 @@ impl Default for Config {
             sampling: None,
             elicitation: None,
             approve: None,
+            approve_reads: None,
             sensitivity: None,
             filter: None,
             trusted: false,

@@ -34,7 +34,7 @@ impl Hub {
     pub(super) fn new(config: Config) -> Arc<Self> {
         Arc::new(Self {
             cache: Cache::default(),
-            tools: KnownTools::new(config.policy.list_items),
+            tools: KnownTools::new(&config),
             prompts: KnownPrompts::new(config.policy.list_items),
             events: broadcast::Sender::new(EVENTS),
             log_level: Mutex::new(None),

@@ -44,7 +44,7 @@ mod session;
 mod source;
 mod tools;
 
-pub use approval::{Approval, ToolCall};
+pub use approval::{Approval, ResourceRead, ToolCall};
 pub use builder::Builder;
 pub use call::{Call, CallHandle, ToolReply};
 pub use completer::Completer;

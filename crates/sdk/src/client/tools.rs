@@ -1,4 +1,4 @@
-//! What lists have told about tools: hints for approval, and schemas to check results with.
+//! What lists have told about tools: what people see before they approve, and schemas to check results with.
 //!
 //! A schema is compiled once, when the first result needs it. One that cannot be compiled (too large,
 //! remote references) affects only its own tool: its results are marked as unchecked.
@@ -8,12 +8,16 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use contexture_core::http::mirror::{Annotation, annotations};
 
+use super::config::Config;
 use crate::model::{CallToolResult, JsonObject, Tool, ToolAnnotations};
 use crate::schema::Checker;
 use crate::{Error, Result};
 
 pub(super) struct KnownTools {
     limit: usize,
+    /// Whether hooks want to see tools as they were listed.
+    shown: bool,
+    trusted: bool,
     known: Mutex<Known>,
     /// Held by whoever asks for the whole list on behalf of a result.
     pub(super) listing: tokio::sync::Mutex<()>,
@@ -31,6 +35,8 @@ struct Known {
 /// A tool that was listed.
 pub(super) struct KnownTool {
     pub(super) annotations: Option<ToolAnnotations>,
+    /// For hooks, where there are any.
+    pub(super) shown: Option<Arc<Tool>>,
     output_schema: Option<JsonObject>,
     /// Arguments that are said again in headers.
     mirrored: Vec<Annotation>,
@@ -38,8 +44,24 @@ pub(super) struct KnownTool {
 }
 
 impl KnownTools {
-    pub(super) fn new(limit: usize) -> Self {
-        Self { limit, known: Mutex::default(), listing: tokio::sync::Mutex::default() }
+    pub(super) fn new(config: &Config) -> Self {
+        Self {
+            limit: config.policy.list_items,
+            shown: config.approve.is_some() || config.filter.is_some(),
+            trusted: config.trusted,
+            known: Mutex::default(),
+            listing: tokio::sync::Mutex::default(),
+        }
+    }
+
+    /// A tool as hooks see it. Hints of a server that is not trusted must not even be seen where decisions
+    /// are made.
+    fn shown(&self, tool: &Tool) -> Option<Arc<Tool>> {
+        self.shown.then(|| {
+            let mut tool = tool.clone();
+            tool.annotations = tool.annotations.filter(|_| self.trusted);
+            Arc::new(tool)
+        })
     }
 
     fn known(&self) -> MutexGuard<'_, Known> {
@@ -67,17 +89,20 @@ impl KnownTools {
                 continue;
             }
             let mirrored = annotations(&tool.input_schema).unwrap_or_default();
+            let shown = self.shown(tool);
             // An unchanged schema keeps its compiled form.
             let same = |it: &Arc<KnownTool>| {
                 it.output_schema == tool.output_schema
                     && it.annotations == tool.annotations
                     && it.mirrored == mirrored
+                    && it.shown == shown
             };
             if known.get(&tool.name).is_some_and(same) {
                 continue;
             }
             let learned = KnownTool {
                 annotations: tool.annotations.clone(),
+                shown,
                 output_schema: tool.output_schema.clone(),
                 mirrored,
                 checker: OnceLock::new(),

@@ -5,10 +5,10 @@ use std::time::Duration;
 use serde_json::value::RawValue;
 use tokio::time::Instant;
 
-use super::Exchanges;
 use super::reply::ToolReply;
+use super::{Exchanges, approved};
 use crate::client::Client;
-use crate::client::approval::{Approval, ToolCall};
+use crate::client::approval::ToolCall;
 use crate::client::events::{CallOutcome, Event};
 use crate::client::live::Live;
 use crate::client::payload::Payload;
@@ -18,14 +18,11 @@ use crate::{Error, Result};
 /// Calls a tool.
 pub(super) async fn run(tool: &str, live: &Live, exchanges: &mut Exchanges<'_>) -> Result<ToolReply> {
     let mut record = Record::new(exchanges.client, live, tool)?;
-    if let Some(approve) = &exchanges.client.hub().config.approve {
-        let call = describe(exchanges.client, live, tool, exchanges.payload)?;
-        // In a box, as everything that not every call has.
-        if Box::pin(exchanges.options.cancel.unless(approve(call))).await? == Approval::Deny {
-            record.outcome = CallOutcome::Denied;
-            return Err(Error::Declined);
-        }
+    let approved = approved::ask(live, exchanges).await;
+    if let Err(Error::Declined) = approved {
+        record.outcome = CallOutcome::Denied;
     }
+    approved?;
     record.started();
     let reply = exchange(tool, live, exchanges, record.began).await;
     record.outcome = match &reply {
@@ -66,17 +63,25 @@ async fn get_to_know(client: &Client, tool: &str, time: Duration) {
 }
 
 /// The call as hooks see it.
-fn describe(client: &Client, live: &Live, tool: &str, payload: &Payload) -> Result<ToolCall> {
+pub(super) fn describe(client: &Client, live: &Live, tool: &str, payload: &Payload) -> Result<ToolCall> {
     let config = &client.hub().config;
     let known = client.hub().tools.get(tool);
     // What an untrusted server says about its tools must not even be seen where decisions are made.
-    let annotations = known.filter(|_| config.trusted).and_then(|tool| tool.annotations.clone());
+    let annotations = known.as_ref().filter(|_| config.trusted).and_then(|tool| tool.annotations.clone());
     let harmless = annotations.as_ref().is_some_and(ToolAnnotations::is_read_only);
     let server = live.session()?.server.clone();
     let arguments = payload.member("arguments").map(|text| RawValue::from_string(text.to_owned()));
     // The text of a payload is JSON.
     let arguments = arguments.transpose().map_err(|error| Error::Misuse(error.to_string()))?;
-    let mut call = ToolCall { server, tool: tool.to_owned(), arguments, annotations, sensitive: !harmless };
+    let mut call = ToolCall {
+        server,
+        tool: tool.to_owned(),
+        arguments,
+        listed: known.and_then(|tool| tool.shown.clone()),
+        annotations,
+        trusted: config.trusted,
+        sensitive: !harmless,
+    };
     if let Some(sensitivity) = &config.sensitivity {
         call.sensitive = sensitivity(&call);
     }
