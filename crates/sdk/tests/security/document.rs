@@ -92,7 +92,14 @@ fn every_test_that_it_names_exists() {
 #[test]
 fn every_transport_and_feature_has_its_words() {
     let document = document();
-    for heading in ["### stdio", "### HTTP, serving", "### HTTP, connecting", "### HTTP+SSE", "## Bounds"] {
+    for heading in [
+        "### stdio",
+        "### HTTP, serving",
+        "### HTTP, connecting",
+        "### HTTP+SSE",
+        "## Authorization",
+        "## Bounds",
+    ] {
         assert!(document.contains(&format!("\n{heading}")), "{heading}");
     }
     let features = [

@@ -1,5 +1,6 @@
 //! Servers that a client starts: their credentials come from the environment, and nobody logs in anywhere.
 
+use contexture::auth::{Authorization, MemoryStore};
 use contexture::client::Builder;
 use contexture::revision::Revision;
 use contexture::testing::{RawPeer, Recording, Side, Transcript};
@@ -29,7 +30,7 @@ async fn a_child_finds_its_credential_in_the_environment_and_the_wire_does_not_c
     assert!(without.to_string().contains("SHOP_KEY"), "it says what it needs: {without}");
 }
 
-/// Headers are of HTTP: what is set for servers by URL reaches no child.
+/// Headers and logins are of HTTP: what is set for servers by URL reaches no child.
 // covers: AUTH-STDIO-NO-OAUTH
 #[tokio::test]
 async fn what_proves_who_asks_over_http_is_not_shown_on_stdio() {
@@ -38,8 +39,7 @@ async fn what_proves_who_asks_over_http_is_not_shown_on_stdio() {
         let transcript = Transcript::new();
         let child = ChildTransport::spawn(&command, &Policy::default()).expect("it starts");
         let child = Recording::new(child, Side::Client, transcript.clone());
-        let builder = Client::builder().header("authorization", "Bearer hush").revisions(&[revision]);
-        let client = builder.connect(child).await.expect("connected");
+        let client = able().revisions(&[revision]).connect(child).await.expect("connected");
         client.call("account", ()).await.expect("a reply").ok().expect("no failure");
         client.close().await;
         let said = transcript.to_text();
@@ -100,5 +100,7 @@ async fn a_server_on_stdio_cannot_send_its_client_to_log_in() {
 
 /// A client with everything that it could use to log in.
 fn able() -> Builder {
-    Client::builder().header("authorization", "Bearer hush")
+    let login = Authorization::headless(|url| panic!("somebody was sent to {url}"));
+    let login = login.client_id("hush-id").client_secret("hush-secret").store(MemoryStore::default());
+    Client::builder().header("authorization", "Bearer hush").authorization(login)
 }

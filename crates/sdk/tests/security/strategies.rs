@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use contexture::client::Builder;
+use contexture::client::{Builder, Challenged, Credentials, Request, Showing};
 use contexture::revision::Revision;
 use contexture::server::HttpServer;
 use contexture::server::http::{Authorizer, Authorizing, Refused};
@@ -37,6 +37,24 @@ impl Authorizer for Keys {
         let known = key.and_then(|key| key.strip_prefix("key-of-"));
         let known = known.map(|name| Principal::new("keys", name));
         Box::pin(async move { known.ok_or_else(|| Refused::unauthorized("ApiKey realm=\"shop\"")) })
+    }
+}
+
+/// Has a key that is no longer good, and finds another as soon as it hears so.
+#[derive(Default)]
+struct Renewing(Arc<AtomicUsize>);
+
+impl Credentials for Renewing {
+    fn show<'a>(&'a self, _: &'a Request<'a>) -> Showing<'a, http::HeaderMap> {
+        let key = if self.0.load(Ordering::Relaxed) == 0 { "an old key" } else { "key-of-ada" };
+        let header = http::HeaderName::from_static("x-api-key");
+        Box::pin(async move { Ok([(header, http::HeaderValue::from_static(key))].into_iter().collect()) })
+    }
+
+    fn refused<'a>(&'a self, refusal: &'a Challenged) -> Showing<'a, bool> {
+        assert_eq!(refusal.challenges().collect::<Vec<_>>(), ["ApiKey realm=\"shop\""]);
+        let first = self.0.fetch_add(1, Ordering::Relaxed) == 0;
+        Box::pin(async move { Ok(first) })
     }
 }
 
@@ -109,5 +127,20 @@ async fn a_key_of_ones_own_is_carried_from_end_to_end() {
                 assert_eq!(reply.text(), format!("{name}, without a token"), "{revision}");
             }
         }
+    }
+}
+
+// covers: AUTH-CUSTOM-STRATEGY
+#[tokio::test]
+async fn a_key_of_ones_own_may_change_on_the_way() {
+    let ran = Arc::new(AtomicUsize::new(0));
+    let open = Open::new(who(&ran), |http| http.authorizer(Keys)).await;
+    for revision in Revision::ALL {
+        let refused = Arc::new(AtomicUsize::new(0));
+        let builder = Client::builder().revisions(&[revision]).credentials(Renewing(Arc::clone(&refused)));
+        let client = builder.connect(open.url.clone()).await.expect("connected with another key");
+        let reply = client.call("who", ()).await.expect("a reply");
+        assert_eq!(reply.text(), "ada, without a token", "{revision}");
+        assert_eq!(refused.load(Ordering::Relaxed), 1, "{revision}: it was asked for once");
     }
 }
