@@ -5,7 +5,7 @@
 use std::process::ExitCode;
 
 use contexture::model::{ErrorObject, code};
-use contexture::{AuthorizationStep, Error};
+use contexture::{AuthorizationStep, Error, Scopes};
 use serde_json::{Value, json};
 
 use crate::options::Format;
@@ -32,8 +32,8 @@ pub(crate) struct Failure {
     data: Option<Value>,
     /// What to try instead.
     hint: Option<String>,
-    /// Whether logging in would help.
-    login: bool,
+    /// Whether logging in would help, and the scopes that have to be asked for then.
+    login: Option<Scopes>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -61,7 +61,7 @@ impl Kind {
 
 impl Failure {
     fn new(kind: Kind, message: impl Into<String>) -> Self {
-        Self { kind, message: message.into(), data: None, hint: None, login: false }
+        Self { kind, message: message.into(), data: None, hint: None, login: None }
     }
 
     pub(crate) fn usage(message: impl Into<String>) -> Self {
@@ -74,7 +74,7 @@ impl Failure {
 
     /// Nobody is logged in.
     pub(crate) fn login_needed(message: impl Into<String>) -> Self {
-        Self { login: true, ..Self::new(Kind::Unauthorized, message) }
+        Self { login: Some(Scopes::none()), ..Self::new(Kind::Unauthorized, message) }
     }
 
     pub(crate) fn interrupted() -> Self {
@@ -94,12 +94,12 @@ impl Failure {
                 .hint(Some(describe(error))),
             None => Self::new(kind, describe(error)).hint(client_id(error)),
         };
-        Self { login: is_login(error), ..failure }
+        Self { login: login(error), ..failure }
     }
 
-    /// Whether logging in would help.
-    pub(crate) fn wants_login(&self) -> bool {
-        self.login
+    /// Whether logging in would help, and the scopes that have to be asked for then.
+    pub(crate) fn wants_login(&self) -> Option<&Scopes> {
+        self.login.as_ref()
     }
 
     /// Adds what to try instead.
@@ -162,14 +162,16 @@ fn client_id(error: &Error) -> Option<String> {
     wanted.then(|| "contexture login --client-id ID … gives the one that you got there".to_owned())
 }
 
-fn is_login(error: &Error) -> bool {
+fn login(error: &Error) -> Option<Scopes> {
     match error {
-        Error::Http(refusal) => refusal.status == 401,
-        Error::Authorization(failure) => matches!(
-            failure.step,
-            AuthorizationStep::LoginNeeded | AuthorizationStep::Refused | AuthorizationStep::Scopes
-        ),
-        _ => false,
+        Error::Http(refusal) => (refusal.status == 401).then(Scopes::none),
+        Error::Authorization(failure) => match failure.step {
+            AuthorizationStep::LoginNeeded | AuthorizationStep::Refused | AuthorizationStep::Scopes => {
+                Some(failure.scopes.clone())
+            }
+            _ => None,
+        },
+        _ => None,
     }
 }
 
@@ -204,7 +206,7 @@ impl From<Error> for Failure {
             Error::Declined | Error::Dismissed | Error::Cancelled | Error::Unsupported(_) => Kind::Tool,
             _ => Kind::Unreachable,
         };
-        let failure = Self { login: is_login(&error), ..Self::new(kind, describe(&error)) };
+        let failure = Self { login: login(&error), ..Self::new(kind, describe(&error)) };
         match error {
             Error::Remote(refusal) => Self { data: refusal.data, ..failure },
             _ => failure,

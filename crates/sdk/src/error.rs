@@ -10,6 +10,8 @@ use std::time::Duration;
 
 use contexture_core::model::ErrorObject;
 
+use crate::scopes::Scopes;
+
 /// The result of everything in this library that can fail.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
@@ -67,12 +69,14 @@ pub struct AuthorizationFailure {
     pub step: AuthorizationStep,
     /// What went wrong, who is to blame, and what to do about it.
     pub message: String,
+    /// Scopes that a login has to ask for, where the server would not ask for them by itself.
+    pub scopes: Scopes,
 }
 
 impl AuthorizationFailure {
     /// A failure of this step.
     pub fn new(step: AuthorizationStep, message: impl Into<String>) -> Self {
-        Self { step, message: message.into() }
+        Self { step, message: message.into(), scopes: Scopes::none() }
     }
 }
 

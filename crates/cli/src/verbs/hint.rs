@@ -23,12 +23,37 @@ pub(super) fn capability(words: &str, target: &Target) -> Option<String> {
 
 /// How to log in, where that would help and the person has not said themselves who asks.
 pub(super) fn login(failure: &Failure, target: &Target) -> Option<String> {
-    let url = target.url().filter(|_| failure.wants_login() && !target.has_credentials())?;
-    Some(format!("contexture login {}", quoted(url)))
+    let url = target.url().filter(|_| !target.has_credentials())?;
+    let scopes = failure.wants_login()?.iter().map(|scope| format!(" --scope={}", quoted(scope)));
+    Some(format!("contexture login {}{}", quoted(url), scopes.collect::<String>()))
 }
 
 /// A word as a shell reads it.
 pub(super) fn quoted(word: &str) -> String {
     let is_plain = |char: char| char.is_ascii_alphanumeric() || "-._~:/[]@%+,=".contains(char);
-    if word.chars().all(is_plain) { word.to_owned() } else { format!("'{}'", word.replace('\'', "'\\''")) }
+    if !word.is_empty() && word.chars().all(is_plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', "'\\''"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::quoted;
+
+    /// Hints are typed into shells, and a server has a say in some of their words.
+    #[test]
+    fn words_stay_words_in_a_shell() {
+        for (word, wanted) in [
+            ("https://example.com:8443/mcp", "https://example.com:8443/mcp"),
+            ("https://example.com/mcp?a=1&b", "'https://example.com/mcp?a=1&b'"),
+            ("$(id)", "'$(id)'"),
+            ("a;b", "'a;b'"),
+            ("it's", "'it'\\''s'"),
+            ("", "''"),
+        ] {
+            assert_eq!(quoted(word), wanted);
+        }
+    }
 }

@@ -1,7 +1,7 @@
 //! A server that wants to know who asks, and an authorization server that gives everybody a token: both at one
 //! address, with a log of what was asked of them.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -38,10 +38,12 @@ struct Inner {
     origin: String,
     /// What was asked, in order.
     log: Mutex<Vec<String>>,
-    /// Access tokens that are good.
-    access: Mutex<HashSet<String>>,
-    /// Codes and refresh tokens that were not used yet.
-    unused: Mutex<HashSet<String>>,
+    /// Access tokens that are good, and their scopes.
+    access: Mutex<HashMap<String, String>>,
+    /// Codes and refresh tokens that were not used yet, and their scopes.
+    unused: Mutex<HashMap<String, String>>,
+    /// A scope that the server wants to see.
+    wanted: Mutex<Option<String>>,
     count: AtomicU64,
     /// How long tokens are good for.
     seconds: AtomicU64,
@@ -76,6 +78,7 @@ impl Guarded {
             log: Mutex::default(),
             access: Mutex::default(),
             unused: Mutex::default(),
+            wanted: Mutex::default(),
             count: AtomicU64::new(0),
             seconds: AtomicU64::new(3600),
             habits,
@@ -98,6 +101,11 @@ impl Guarded {
     /// Takes what was asked of the authorization server so far.
     pub(crate) fn log(&self) -> Vec<String> {
         std::mem::take(&mut *locked(&self.books.0.log))
+    }
+
+    /// From now on the server wants to see this scope.
+    pub(crate) fn want(&self, scope: &str) {
+        *locked(&self.books.0.wanted) = Some(scope.to_owned());
     }
 
     /// No token is good any more; they can be refreshed.
@@ -133,15 +141,19 @@ fn router(books: &Books) -> Router {
 impl Authorizer for Books {
     fn authorize<'a>(&'a self, head: &'a Parts) -> Authorizing<'a> {
         Box::pin(async move {
+            let origin = &self.0.origin;
+            let metadata = format!("resource_metadata=\"{origin}/.well-known/oauth-protected-resource/mcp\"");
             let shown = head.headers.get("authorization").and_then(|value| value.to_str().ok());
-            match shown.and_then(|value| value.strip_prefix("Bearer ")) {
-                Some(token) if locked(&self.0.access).contains(token) => {
-                    Ok(Principal::new(&self.0.origin, "ada"))
+            let token = shown.and_then(|value| value.strip_prefix("Bearer ")).unwrap_or_default();
+            let Some(scopes) = locked(&self.0.access).get(token).cloned() else {
+                return Err(Refused::unauthorized(format!("Bearer {metadata}")));
+            };
+            match locked(&self.0.wanted).as_ref() {
+                Some(scope) if !scopes.split(' ').any(|has| has == scope) => {
+                    let error = format!("error=\"insufficient_scope\", scope=\"{scope}\"");
+                    Err(Refused::forbidden(Some(format!("Bearer {error}, {metadata}"))))
                 }
-                _ => Err(Refused::unauthorized(format!(
-                    "Bearer resource_metadata=\"{}/.well-known/oauth-protected-resource/mcp\"",
-                    self.0.origin
-                ))),
+                _ => Ok(Principal::new(origin, "ada")),
             }
         })
     }
@@ -157,9 +169,9 @@ impl Books {
     }
 
     /// A code or refresh token, good once.
-    fn fresh_once(&self, what: &str) -> String {
+    fn fresh_once(&self, what: &str, scopes: &str) -> String {
         let secret = self.fresh(what);
-        locked(&self.0.unused).insert(secret.clone());
+        locked(&self.0.unused).insert(secret.clone(), scopes.to_owned());
         secret
     }
 }
@@ -207,7 +219,7 @@ async fn authorize(State(books): State<Books>, RawQuery(query): RawQuery) -> Res
     let query = pairs(&query.unwrap_or_default());
     books.note(format!("authorize {} for {}", query["client_id"], query["scope"]));
     let answer = match books.0.habits.says_yes {
-        true => format!("code={}", books.fresh_once("code")),
+        true => format!("code={}", books.fresh_once("code", &query["scope"])),
         false => "error=access_denied&error_description=Ada%20said%20%1b%5b31mno".to_owned(),
     };
     let location =
@@ -220,19 +232,19 @@ async fn token(State(books): State<Books>, body: String) -> Response {
     let grant = &form["grant_type"];
     books.note(format!("token {grant}"));
     let presented = if grant == "refresh_token" { &form["refresh_token"] } else { &form["code"] };
-    if !locked(&books.0.unused).remove(presented) {
+    let Some(scopes) = locked(&books.0.unused).remove(presented) else {
         return json(400, json!({ "error": "invalid_grant" }));
-    }
+    };
     let access = books.fresh("access");
-    locked(&books.0.access).insert(access.clone());
+    locked(&books.0.access).insert(access.clone(), scopes.clone());
     json(
         200,
         json!({
             "access_token": access,
             "token_type": "Bearer",
             "expires_in": books.0.seconds.load(Ordering::Relaxed),
-            "refresh_token": books.fresh_once("refresh"),
-            "scope": "use",
+            "refresh_token": books.fresh_once("refresh", &scopes),
+            "scope": scopes,
         }),
     )
 }

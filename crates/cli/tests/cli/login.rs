@@ -157,6 +157,21 @@ fn an_expired_token_is_refreshed_once_for_all_processes() {
     assert_eq!(server.log(), ["token refresh_token"]);
 }
 
+/// A login by itself would ask for the same scopes as before, and fail the same way.
+#[test]
+fn scopes_that_do_not_suffice_are_part_of_the_way_to_log_in() {
+    let (server, person) = (Guarded::new(), Person::new());
+    person.log_in(&server);
+    server.want("$(sign)");
+    let refused = person.on(&server, &["tools", "list", "-o", "json"]);
+    assert_eq!(refused.code, Some(3), "{}", refused.stderr);
+    let hint = format!("contexture login {} --scope='$(sign)' --scope=use", server.url());
+    assert_eq!(refused.error()["hint"], hint.as_str(), "{}", refused.stderr);
+    let login = person.log_in_with(&server, &["--scope=$(sign)", "--scope=use"]);
+    assert_eq!(login.code, Some(0), "{}", login.stderr);
+    assert_eq!(person.on(&server, &["call", "echo", "message=hi"]).stdout, "hi\n");
+}
+
 #[test]
 fn a_login_that_is_no_longer_good_is_said_to_be_needed_again() {
     let (server, person) = (Guarded::new(), Person::new());

@@ -333,6 +333,13 @@ impl Inner {
             let scopes = self.first_scopes(challenge, &found)?;
             return self.log_in_unless_leaving(refusal, &found, scopes, challenge).await;
         }
+        if matches!(self.policy.grant, Grant::Stored) {
+            // A login by hand would not know of them.
+            let what = format!("nobody can be asked here; log in to {} for the scopes {wanted}", self.server);
+            let mut failure = AuthorizationFailure::new(AuthorizationStep::LoginNeeded, what);
+            failure.scopes = wanted;
+            return Err(failure.into());
+        }
         self.log_in_unless_leaving(refusal, &found, wanted, challenge).await
     }
 
