@@ -9,6 +9,7 @@
 //! - [`outbound`]: the only way out to addresses that somebody else has named.
 //!
 //! A client logs in with an [`Authorization`]; see [`client`].
+//! A server is protected with [`HttpServer::protect`](crate::server::HttpServer::protect) and a [`Protection`].
 
 pub(crate) mod canonical;
 pub(crate) mod challenge;

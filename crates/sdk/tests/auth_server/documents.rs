@@ -1,11 +1,14 @@
 //! Protected Resource Metadata: where it is, what it says, and who may read it.
 
+use axum::Router;
 use contexture::auth::Protection;
 use serde_json::json;
+use tokio::net::TcpListener;
 
 use super::issuer::Issuer;
 use super::protected::{Protected, challenged};
-use super::support::{Site, server};
+use super::raw::Ask;
+use super::support::{Site, hello, request, server};
 
 const ROOT: &str = "/.well-known/oauth-protected-resource";
 
@@ -114,4 +117,37 @@ async fn other_paths_have_their_own_metadata() {
     let stream = site.ask("GET", "/old").and("accept", "text/event-stream").send().await;
     let url = challenged(&stream, "resource_metadata").expect("where to read on");
     assert_eq!(url, format!("http://{}{ROOT}/old", site.address));
+}
+
+/// In a router, below a path that it cuts off.
+#[tokio::test]
+async fn in_a_router() {
+    let issuer = Issuer::start().await;
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let address = listener.local_addr().expect("an address");
+    let resource = format!("http://{address}/api/mcp");
+    let (server, _calls) = server();
+    let protection = Protection::new(issuer.url.as_str()).resource(resource.as_str());
+    let http = server.into_http().expect("a server").below("/api").protect(protection);
+    let inserted = format!("{ROOT}/api/mcp");
+    let router = Router::new()
+        .route_service(ROOT, http.clone())
+        .route_service(&inserted, http.clone())
+        .nest_service("/api", http);
+    tokio::spawn(async move { axum::serve(listener, router).await });
+    let hello = request(1, "initialize", hello("2025-11-25", json!({}))).to_string();
+    let post = || {
+        let ask = Ask::new(address, "POST", "/api/mcp").and("content-type", "application/json");
+        ask.and("accept", "application/json, text/event-stream").body(hello.clone())
+    };
+    let refused = post().send().await;
+    assert_eq!(refused.status, 401);
+    let url = challenged(&refused, "resource_metadata").expect("where to read on");
+    assert_eq!(url, format!("http://{address}{inserted}"));
+    for path in [ROOT, &inserted] {
+        let document = Ask::new(address, "GET", path).send().await.json().await;
+        assert_eq!(document["resource"], resource, "{path}");
+    }
+    let token = issuer.token("ada", &resource, "");
+    assert_eq!(post().and("authorization", &format!("Bearer {token}")).status().await, 200);
 }

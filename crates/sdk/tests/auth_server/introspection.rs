@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use contexture::auth::{Issuer as Trusted, Protection};
+use futures_util::future::join_all;
 use serde_json::{Value, json};
 
 use super::issuer::{Issuer, Mood, now};
@@ -156,4 +157,26 @@ async fn tokens_are_shown_to_their_issuer_only() {
     assert_eq!(protected.who("opaque").await.status, 401);
     assert_eq!(asked.asked(ASKED), 1);
     assert_eq!(protected.issuer.asked(ASKED), 0);
+}
+
+/// An issuer that takes its time is not asked more and more; who comes too many is told to come again.
+#[tokio::test]
+async fn questions_at_once_are_bounded() {
+    let protected = asking(Duration::from_secs(30)).await;
+    protected.active("opaque", "ada", "", Value::Null);
+    assert_eq!(protected.who("opaque").await.status, 200);
+    protected.issuer.is(Mood::Slow);
+    let tokens: Vec<_> = (0..80).map(|number| format!("opaque-{number}")).collect();
+    let asked = join_all(tokens.iter().map(|token| async { protected.who(token).await.status }));
+    let answered = async {
+        while protected.issuer.asked(ASKED) < 1 + 64 {
+            tokio::task::yield_now().await;
+        }
+        assert_eq!(protected.who("opaque").await.status, 200, "what is known needs no question");
+        protected.issuer.is(Mood::Well);
+    };
+    let (statuses, ()) = tokio::join!(asked, answered);
+    let count = |status: u16| statuses.iter().filter(|other| **other == status).count();
+    assert_eq!((count(401), count(503)), (64, 16));
+    assert_eq!(protected.issuer.asked(ASKED), 1 + 64);
 }
