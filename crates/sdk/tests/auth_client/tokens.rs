@@ -122,6 +122,20 @@ async fn a_stored_token_is_shown_at_once() {
     );
 }
 
+/// Whoever logs in anew does so for everybody who shares the store.
+#[tokio::test]
+async fn a_login_elsewhere_is_noticed() {
+    let world = World::start().await;
+    world.change(|script| script.refreshes = false);
+    let (store, person) = (MemoryStore::new(), Person::default());
+    let policy = |person: &Person| Authorization::visitor(person.clone()).store(store.clone());
+    let client = world.use_with(policy(&person)).await.expect("logged in");
+    world.expire();
+    policy(&Person::default()).login(&world.url()).await.expect("logged in anew");
+    client.call("add", json!({ "a": 1, "b": 2 })).await.expect("with the new token").ok().expect("a sum");
+    assert_eq!(person.visits(), 1);
+}
+
 #[tokio::test]
 async fn without_a_person_a_login_is_an_error_that_says_so() {
     let world = World::start().await;

@@ -291,16 +291,17 @@ impl Inner {
         let found = self.search(challenge).await?;
         let key = self.key(&found);
         let mut held = held.filter(|held| held.key == key);
-        if held.is_none() {
-            let stored =
-                self.store.load(&key).await?.map(|stored| Held::load(key, stored)).transpose()?.flatten();
-            if let Some(stored) = stored.filter(|stored| !stored.was_shown(&refusal.shown)) {
-                let stored = self.hold(stored.found(&found));
-                if stored.is_fresh() {
-                    return Ok(true);
-                }
-                held = Some(stored);
+        let stored = self.store.load(&key).await?.map(|stored| Held::load(key, stored)).transpose()?;
+        // What could not be stored is newer than what is.
+        let is_kept = held.as_ref().is_none_or(|held| held.is_kept);
+        let stored = stored.flatten().filter(|stored| is_kept && !stored.was_shown(&refusal.shown));
+        if let Some(stored) = stored {
+            // Another process has logged in or refreshed.
+            let stored = self.hold(stored.found(&found));
+            if stored.is_fresh() {
+                return Ok(true);
             }
+            held = Some(stored);
         }
         if let Some(held) = &held {
             if refusal.round > 0 && held.origin == Origin::Granted {
