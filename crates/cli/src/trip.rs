@@ -36,25 +36,12 @@ impl Trip {
 impl Visitor for Trip {
     fn prepare<'a>(&'a self, registered: Option<&'a str>) -> Visiting<'a, Box<dyn Visit>> {
         Box::pin(async move {
-            let callback = match (self.port, registered.and_then(port_of)) {
-                (Some(port), _) => Callback::bind(Some(port)).await?,
-                // Somebody else may have it by now.
-                (None, Some(port)) => match Callback::bind(Some(port)).await {
-                    Ok(callback) => callback,
-                    Err(_) => Callback::bind(None).await?,
-                },
-                (None, None) => Callback::bind(None).await?,
-            };
+            let callback = Callback::bind_again(self.port, registered).await?;
             let visit: Box<dyn Visit> =
                 Box::new(Journey { way: self.way, callback, person: self.person.clone() });
             Ok(visit)
         })
     }
-}
-
-/// The port that an earlier login came back to.
-fn port_of(redirect_uri: &str) -> Option<u16> {
-    redirect_uri.strip_prefix("http://127.0.0.1:")?.strip_suffix("/callback")?.parse().ok()
 }
 
 /// On the way.
@@ -118,16 +105,6 @@ async fn pasted(state: &str) -> CallbackParams {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_port_is_used_again_only_if_it_was_ours() {
-        assert_eq!(port_of("http://127.0.0.1:4567/callback"), Some(4567));
-        for other in
-            ["http://127.0.0.1/callback", "http://127.0.0.1:4567/", "https://app.example/callback", ""]
-        {
-            assert_eq!(port_of(other), None, "{other}");
-        }
-    }
 
     #[test]
     fn the_host_is_what_stands_before_the_path() {

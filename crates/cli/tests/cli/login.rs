@@ -232,6 +232,22 @@ fn a_person_who_says_no_is_not_logged_in() {
 }
 
 #[test]
+fn a_logout_needs_no_server() {
+    let (server, person) = (Guarded::new(), Person::new());
+    person.log_in(&server);
+    let url = server.url();
+    drop(server);
+    let logout = person.run(&["logout", &url]);
+    assert_eq!(
+        (logout.code, logout.stdout),
+        (Some(0), format!("logged out of {url}\n")),
+        "{}",
+        logout.stderr
+    );
+    assert_eq!(person.run(&["auth", &url]).code, Some(3));
+}
+
+#[test]
 fn servers_that_ask_nothing_leave_no_trace() {
     let person = Person::new();
     let mut demo = command(&["demo", "--listen", "127.0.0.1:0"]).spawn().expect("the binary runs");

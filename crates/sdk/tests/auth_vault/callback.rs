@@ -214,6 +214,34 @@ async fn a_wished_port_is_taken_or_named() {
     assert_eq!(callback.redirect_uri(), format!("http://127.0.0.1:{port}/callback"));
 }
 
+#[tokio::test]
+async fn the_port_of_an_earlier_login_is_used_again_if_it_can_be() {
+    let first = Callback::bind(None).await.expect("a port");
+    let uri = first.redirect_uri().to_owned();
+    let busy = Callback::bind_again(None, Some(&uri)).await.expect("another port");
+    assert_ne!(busy.redirect_uri(), uri);
+    drop(first);
+    let again = Callback::bind_again(None, Some(&uri)).await.expect("it is free");
+    assert_eq!(again.redirect_uri(), uri);
+    let only = busy.redirect_uri().to_owned();
+    let port = only
+        .rsplit(':')
+        .next()
+        .and_then(|rest| rest.split('/').next())
+        .expect("a port")
+        .parse()
+        .expect("digits");
+    drop((busy, again));
+    let wished = Callback::bind_again(Some(port), Some(&uri)).await.expect("it is free");
+    assert_eq!(wished.redirect_uri(), only);
+    for foreign in
+        ["https://app.example/callback", "http://127.0.0.1:1/other", "http://127.0.0.1/callback", ""]
+    {
+        let callback = Callback::bind_again(None, Some(foreign)).await.expect("any port");
+        assert!(callback.redirect_uri().starts_with("http://127.0.0.1:"), "{foreign}");
+    }
+}
+
 #[test]
 fn the_way_back_can_be_read_from_what_a_person_pastes() {
     let url = "http://127.0.0.1:1234/callback?code=c%20d&state=s&iss=https://issuer.example";

@@ -106,3 +106,32 @@ fn is_loopback(url: &Url) -> bool {
         Err(_) => host.strip_suffix('.').unwrap_or(host) == "localhost",
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Row F04 of the threats: what somebody meant for a shell is left alone.
+    #[test]
+    fn a_variable_names_one_program_or_nothing() {
+        for one in ["firefox", "/usr/bin/firefox", "./open-it", "google-chrome-stable"] {
+            assert!(is_one_program(OsStr::new(one)), "{one}");
+        }
+        for other in [
+            "",
+            "firefox --new-window",
+            "firefox %s",
+            "%s",
+            "firefox:chromium",
+            "sh -c 'curl evil'",
+            "firefox;id",
+            "$(id)",
+            "`id`",
+            "-version",
+            "fire\nfox",
+            "\"firefox\"",
+        ] {
+            assert!(!is_one_program(OsStr::new(other)), "{other:?}");
+        }
+    }
+}

@@ -61,6 +61,18 @@ impl Callback {
         Ok(Self { listener, authority, redirect_uri, patience: LOGIN_TIME })
     }
 
+    /// Listens where an earlier login came back to, if that was on this machine and is free: then nothing has to
+    /// be registered anew. With `only`, at that port and no other.
+    pub async fn bind_again(only: Option<u16>, registered: Option<&str>) -> Result<Self> {
+        let before = registered.and_then(port_of).filter(|_| only.is_none());
+        if let Some(port) = before
+            && let Ok(callback) = Self::bind(Some(port)).await
+        {
+            return Ok(callback);
+        }
+        Self::bind(only).await
+    }
+
     /// The redirect URI that leads here.
     pub fn redirect_uri(&self) -> &str {
         &self.redirect_uri
@@ -150,6 +162,11 @@ impl fmt::Debug for Callback {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Callback").field("redirect_uri", &self.redirect_uri).finish_non_exhaustive()
     }
+}
+
+/// The port of a redirect URI that leads to a listener like this.
+fn port_of(redirect_uri: &str) -> Option<u16> {
+    redirect_uri.strip_prefix("http://127.0.0.1:")?.strip_suffix(PATH)?.parse().ok()
 }
 
 /// `None` if it is longer than any head of ours, or no text.

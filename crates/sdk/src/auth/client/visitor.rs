@@ -6,8 +6,6 @@
 use std::pin::Pin;
 use std::sync::Arc;
 
-use reqwest::Url;
-
 use super::browser::Browser;
 use super::callback::{Callback, CallbackParams};
 use crate::Result;
@@ -52,25 +50,11 @@ impl Local {
 impl Visitor for Local {
     fn prepare<'a>(&'a self, registered: Option<&'a str>) -> Visiting<'a, Box<dyn Visit>> {
         Box::pin(async move {
-            let callback = match (self.port, registered.and_then(port_of)) {
-                (Some(port), _) => Callback::bind(Some(port)).await?,
-                // Somebody else may have it by now.
-                (None, Some(port)) => match Callback::bind(Some(port)).await {
-                    Ok(callback) => callback,
-                    Err(_) => Callback::bind(None).await?,
-                },
-                (None, None) => Callback::bind(None).await?,
-            };
+            let callback = Callback::bind_again(self.port, registered).await?;
             let visit: Box<dyn Visit> = Box::new(LocalVisit { show: Arc::clone(&self.show), callback });
             Ok(visit)
         })
     }
-}
-
-/// The port of a redirect URI that this program listened on.
-fn port_of(redirect_uri: &str) -> Option<u16> {
-    let url = Url::parse(redirect_uri).ok()?;
-    (url.host_str() == Some("127.0.0.1")).then(|| url.port()).flatten()
 }
 
 struct LocalVisit {
