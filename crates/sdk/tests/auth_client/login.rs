@@ -181,6 +181,20 @@ async fn a_login_from_the_first_401_to_the_last_request() {
     assert_eq!(person.visits(), 1);
 }
 
+/// An address may hold a key; what people read does not.
+#[tokio::test]
+async fn the_query_of_an_address_is_not_shown() {
+    let world = World::start().await;
+    let stored = contexture::auth::Authorization::stored().store(contexture::auth::MemoryStore::new());
+    let refused = |policy| {
+        let url = format!("{}?key=hunter2", world.url());
+        async move { failure(contexture::Client::builder().authorization(policy).connect(url).await.err()) }
+    };
+    assert!(!refused(stored).await.to_string().contains("hunter2"));
+    world.resource(|document| drop(document.insert("resource".into(), json!("https://evil.example"))));
+    assert!(!refused(policy(&Person::default())).await.to_string().contains("hunter2"));
+}
+
 /// Nothing secret is in what people see.
 // covers: AUTH-TOKEN-STORAGE
 #[tokio::test]

@@ -54,6 +54,7 @@ async fn the_answer_to_a_registration_is_checked() {
         ("token_endpoint_auth_method", json!("private_key_jwt")),
         ("token_endpoint_auth_method", json!("tls_client_auth")),
         ("client_id", json!("")),
+        ("client_id", json!("x".repeat(5000))),
         ("client_id", json!(null)),
     ] {
         let world = World::start().await;

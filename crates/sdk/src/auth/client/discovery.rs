@@ -6,8 +6,8 @@
 
 use reqwest::Url;
 
-use super::failed;
 use super::policy::Authorization;
+use super::{failed, shown};
 use crate::auth::canonical::{canonical, resource_metadata_urls, same_resource, server_metadata_urls};
 use crate::auth::metadata::{ResourceMetadata, ServerMetadata, harmless};
 use crate::auth::outbound::{Outbound, Reach, Unfetched};
@@ -64,7 +64,10 @@ impl Search<'_> {
                 Ok(document) => return self.about_server(document).map(Some),
                 Err(error) if is_elsewhere(&error) => {}
                 Err(error) => {
-                    return Err(unfound(format!("the server's metadata cannot be read at {url}: {error}")));
+                    return Err(unfound(format!(
+                        "the server's metadata cannot be read at {}: {error}",
+                        shown(&url)
+                    )));
                 }
             }
         }
@@ -79,7 +82,7 @@ impl Search<'_> {
         Err(unfound(format!(
             "the server's metadata is about another resource, {:?}: its operator has to set it to {:?}",
             harmless(&document.resource),
-            self.server
+            shown(self.server)
         )))
     }
 

@@ -39,12 +39,18 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use ring::rand::{SecureRandom, SystemRandom};
 
+use crate::auth::metadata::harmless;
 use crate::error::{AuthorizationFailure, AuthorizationStep};
 use crate::{Error, Result};
 
 /// A failure of one step, with who is to blame and what to do.
 fn failed(step: AuthorizationStep, message: impl Into<String>) -> Error {
     AuthorizationFailure::new(step, message).into()
+}
+
+/// An address for people: without its query, which may hold a secret.
+fn shown(url: &str) -> String {
+    harmless(url.split('?').next().unwrap_or_default())
 }
 
 /// Nobody guesses it: 256 bits, fit for an address.

@@ -113,7 +113,8 @@ impl Authorization {
         Self::new(Grant::Stored)
     }
 
-    /// This program acts for itself, with a secret.
+    /// This program acts for itself, with a secret. Name the authorization server that the secret belongs to with
+    /// [`issuer`](Self::issuer), unless you trust the server to name it.
     pub fn client_credentials(client_id: impl Into<String>, secret: impl Into<Secret>) -> Self {
         Self::new(Grant::Client).client_id(client_id).client_secret(secret)
     }

@@ -18,6 +18,9 @@ use crate::{Error, Result};
 /// The name that people see, if the application says none.
 const NAME: &str = "Contexture";
 
+/// Bytes of a client id that somebody else chose.
+const ID_BYTES: usize = 4096;
+
 /// What it takes to become known.
 pub(super) struct Introduction<'a> {
     pub(super) outbound: &'a Outbound,
@@ -130,8 +133,10 @@ impl Introduction<'_> {
 
     /// Authorization servers may change what was asked for; not everything can be lived with.
     fn check(&self, registration: &mut Registration, redirect: &str, wished: Method) -> Result<()> {
-        if registration.client_id.is_empty() {
-            return Err(refused("the authorization server registered a client without an id"));
+        if registration.client_id.is_empty() || registration.client_id.len() > ID_BYTES {
+            return Err(refused(
+                "the authorization server registered a client without an id, or with a huge one",
+            ));
         }
         let kept = registration.redirect_uris.as_ref();
         if kept.is_some_and(|kept| !kept.iter().any(|uri| uri == redirect)) {

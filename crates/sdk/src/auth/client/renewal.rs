@@ -10,7 +10,6 @@ use super::authentication::{Form, Identity};
 use super::discovery::Found;
 use super::dpop::Dpop;
 use super::enterprise::bearer_grant;
-use super::failed;
 use super::flow::Login;
 use super::grants::{Asking, Trouble};
 use super::held::{Held, Origin};
@@ -19,6 +18,7 @@ use super::registration::Introduction;
 use super::session::Inner;
 use super::store::{StoreKey, Stored, Tokens};
 use super::visitor::{Local, Visitor};
+use super::{failed, shown};
 use crate::auth::metadata::Registration;
 use crate::error::AuthorizationStep;
 use crate::scopes::Scopes;
@@ -34,7 +34,7 @@ impl Inner {
     ) -> Result<Arc<Held>> {
         let (identity, form) = match &self.policy.grant {
             Grant::Stored => {
-                let what = format!("nobody can be asked here; log in to {} first", self.server);
+                let what = format!("nobody can be asked here; log in to {} first", shown(&self.server));
                 return Err(failed(AuthorizationStep::LoginNeeded, what));
             }
             Grant::Local { show, port } => {

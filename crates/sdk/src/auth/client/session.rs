@@ -8,10 +8,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use http::{HeaderMap, Method};
 
 use super::discovery::{Found, Search};
-use super::failed;
 use super::held::{Held, Origin};
 use super::policy::{Authorization, Grant};
 use super::store::{StoreKey, TokenStore};
+use super::{failed, shown};
 use crate::auth::canonical::{canonical, same_resource};
 use crate::auth::challenge::{Challenge, bearer_of};
 use crate::auth::outbound::{Outbound, Reach};
@@ -336,7 +336,10 @@ impl Inner {
         }
         if matches!(self.policy.grant, Grant::Stored) {
             // A login by hand would not know of them.
-            let what = format!("nobody can be asked here; log in to {} for the scopes {wanted}", self.server);
+            let what = format!(
+                "nobody can be asked here; log in to {} for the scopes {wanted}",
+                shown(&self.server)
+            );
             let mut failure = AuthorizationFailure::new(AuthorizationStep::LoginNeeded, what);
             failure.scopes = wanted;
             return Err(failure.into());
