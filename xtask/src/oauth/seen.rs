@@ -70,7 +70,10 @@ pub fn issuer(run: &Run, log: &Path, url: &str) -> Cell {
     if run.issuer == Issuer::Ours {
         return Cell::Absent("our issuer keeps no record".to_owned());
     }
-    let events = read(log);
+    judge(&read(log), url)
+}
+
+fn judge(events: &[Value], url: &str) -> Cell {
     let of = |name: &str| events.iter().filter(move |event| event["event"] == name).collect::<Vec<_>>();
     if let Some(error) = events.iter().find(|event| event["event"].as_str().is_some_and(is_failure)) {
         return Cell::Fail(error.to_string());
@@ -103,4 +106,51 @@ fn read(log: &Path) -> Vec<Value> {
     let text = std::fs::read_to_string(log).unwrap_or_default();
     let values = text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
     values.filter(Value::is_object).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    const URL: &str = "http://127.0.0.1:1/mcp";
+
+    fn grant(grant_type: &str) -> Value {
+        json!({ "event": "grant", "grant_type": grant_type, "resource": URL })
+    }
+
+    fn all() -> Vec<Value> {
+        let authorization =
+            json!({ "event": "authorization", "resource": URL, "code_challenge_method": "S256" });
+        vec![
+            json!({ "event": "registration", "application_type": "native" }),
+            authorization.clone(),
+            grant("authorization_code"),
+            grant("refresh_token"),
+            authorization,
+            grant("authorization_code"),
+        ]
+    }
+
+    #[test]
+    fn everything_that_the_issuer_saw_counts() {
+        assert_eq!(judge(&all(), URL), Cell::Ok);
+        let changed = |index: usize, member: &str, value: Value| {
+            let mut events = all();
+            events[index][member] = value;
+            events
+        };
+        let wrong = [
+            changed(0, "application_type", json!("web")),
+            changed(1, "code_challenge_method", Value::Null),
+            changed(4, "resource", json!("http://127.0.0.1:2/mcp")),
+            changed(3, "resource", Value::Null),
+            changed(3, "grant_type", json!("authorization_code")),
+            changed(5, "event", json!("grant.error")),
+            all().split_off(1),
+        ];
+        for events in wrong {
+            assert!(matches!(judge(&events, URL), Cell::Fail(_)), "{events:?}");
+        }
+    }
 }
