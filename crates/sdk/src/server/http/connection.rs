@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-use http::{Request, Response};
+use http::{Request, Response, StatusCode};
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
@@ -18,7 +18,7 @@ use tokio::net::TcpStream;
 use tokio::sync::{OwnedSemaphorePermit, watch};
 
 use super::service::Answering;
-use super::{Body, HttpServer};
+use super::{Body, HttpServer, reply};
 use crate::{Policy, Result};
 
 /// Bytes of a request's head.
@@ -107,8 +107,22 @@ impl hyper::service::Service<Request<Incoming>> for OneConnection {
     type Future = Answered;
 
     fn call(&self, request: Request<Incoming>) -> Answered {
-        Answered { open: Some(Open::new(&self.used)), answering: self.server.answer(request) }
+        let answering = if is_too_large(&request) {
+            let why = "the head of a request is limited to 64 KiB";
+            let refused = reply::refused(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, why);
+            Box::pin(std::future::ready(Ok(refused)))
+        } else {
+            self.server.answer(request)
+        };
+        Answered { open: Some(Open::new(&self.used)), answering }
     }
+}
+
+/// hyper looks at its bound between two reads, and the last one may bring nearly as much again.
+fn is_too_large(request: &Request<Incoming>) -> bool {
+    let target = request.uri().path_and_query().map_or(0, |target| target.as_str().len());
+    let headers = request.headers().iter().map(|(name, value)| name.as_str().len() + value.len());
+    target + headers.sum::<usize>() > HEAD_BYTES
 }
 
 /// A response that keeps its connection from being taken for silent.
