@@ -122,6 +122,24 @@ async fn a_server_on_this_machine_does_not_send_us_into_its_networks() {
     canary.assert_alone().await;
 }
 
+// F01: private networks, where somebody has allowed them, are neither this machine nor its link nor anything unencrypted.
+#[tokio::test]
+async fn whoever_allows_private_networks_allows_nothing_else() {
+    let mut canary = Canary::start().await;
+    let outbound = Outbound::new(Reach::Private);
+    let private =
+        ["10.0.0.1", "167772161", "0xa.1", "012.0.0.1", "172.16.0.1", "172.31.255.255", "192.168.1.1"];
+    let private = [&private[..], &["0xc0a80101", "[fd00:ec2::254]"]].concat();
+    for host in HERE.iter().chain(&NEVER) {
+        let schemes = if private.contains(host) { &["http"][..] } else { &["http", "https"] };
+        for scheme in schemes {
+            let url = format!("{scheme}://{host}:{}/metadata", canary.port);
+            assert_forbidden(outbound.get_json(&url, &[]).await, &url);
+        }
+    }
+    canary.assert_alone().await;
+}
+
 // F01
 #[tokio::test]
 async fn a_name_is_as_good_as_what_it_leads_to() {

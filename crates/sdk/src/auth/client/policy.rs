@@ -40,6 +40,7 @@ pub struct Authorization {
     pub(super) store: Option<Arc<dyn TokenStore>>,
     pub(super) choose: Option<Choose>,
     pub(super) account: String,
+    pub(super) private: bool,
 }
 
 /// Picks one of several issuers.
@@ -84,6 +85,7 @@ impl Authorization {
             store: None,
             choose: None,
             account: String::new(),
+            private: false,
         }
     }
 
@@ -218,6 +220,14 @@ impl Authorization {
     #[must_use]
     pub fn choose_issuer(mut self, choose: impl Fn(&[String]) -> usize + Send + Sync + 'static) -> Self {
         self.choose = Some(Arc::new(choose));
+        self
+    }
+
+    /// Lets servers send us to issuers in private networks, such as a company's. Otherwise only those on the public Internet
+    /// are reached, or on this machine from this machine.
+    #[must_use]
+    pub fn private_network(mut self) -> Self {
+        self.private = true;
         self
     }
 

@@ -55,7 +55,7 @@ struct Now {
 impl Session {
     /// Nothing is sent or read yet.
     pub(crate) fn new(policy: Authorization, server_url: &str) -> Self {
-        let reach = Reach::of(server_url);
+        let reach = Reach::of(server_url).with_private(policy.private);
         let (server, unfit) = match canonical(server_url) {
             Ok(server) if server.starts_with("https:") || reach == Reach::Loopback => (server, None),
             Ok(server) => (server, Some("tokens are not sent without encryption, use https".to_owned())),

@@ -1,7 +1,8 @@
 //! The only way out to addresses that somebody else has named: metadata, keys, registrations, tokens.
 //!
 //! Whoever names an address makes us connect to it, so every address is checked before the first packet leaves: only
-//! `https`, only the public Internet, or this machine too if the one who names it is on this machine. Redirects of a GET
+//! `https`, only the public Internet, or this machine too if the one who names it is on this machine, or private networks
+//! too if somebody has said so beforehand. Redirects of a GET
 //! are followed three times at most and checked again; a POST is sent once and to nobody else. Answers are small, soon
 //! there, and not compressed. There are no cookies and no proxies.
 
@@ -45,12 +46,19 @@ pub enum Reach {
     Public,
     /// This machine as well, without TLS if need be. Not its private networks.
     Loopback,
+    /// Private networks as well, because whoever set this up said so. Not this machine, nor what is on the same link.
+    Private,
 }
 
 impl Reach {
     /// As far as somebody at this address may send us: to this machine only from this machine.
     pub fn of(url: &str) -> Self {
         if Url::parse(url).is_ok_and(|url| is_here(&url)) { Self::Loopback } else { Self::Public }
+    }
+
+    /// The same, where private networks may be reached as well: not from this machine, which needs no network.
+    pub fn with_private(self, private: bool) -> Self {
+        if private && self == Self::Public { Self::Private } else { self }
     }
 }
 

@@ -5,18 +5,21 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
+/// Addresses that whoever runs a network gives to the machines in it.
+const PRIVATE: &str = "a private address";
+
 /// Networks of IPv4 that are not public, with what they are.
 const SPECIAL_V4: [(Ipv4Addr, u32, &str); 15] = [
     (Ipv4Addr::new(0, 0, 0, 0), 8, "an address of this host"),
-    (Ipv4Addr::new(10, 0, 0, 0), 8, "a private address"),
+    (Ipv4Addr::new(10, 0, 0, 0), 8, PRIVATE),
     (Ipv4Addr::new(100, 64, 0, 0), 10, "an address inside a provider's network"),
     (Ipv4Addr::new(127, 0, 0, 0), 8, "a loopback address"),
     (Ipv4Addr::new(169, 254, 0, 0), 16, "a link-local address"),
-    (Ipv4Addr::new(172, 16, 0, 0), 12, "a private address"),
+    (Ipv4Addr::new(172, 16, 0, 0), 12, PRIVATE),
     (Ipv4Addr::new(192, 0, 0, 0), 24, "a reserved address"),
     (Ipv4Addr::new(192, 0, 2, 0), 24, "an address for documentation"),
     (Ipv4Addr::new(192, 88, 99, 0), 24, "a relay's address"),
-    (Ipv4Addr::new(192, 168, 0, 0), 16, "a private address"),
+    (Ipv4Addr::new(192, 168, 0, 0), 16, PRIVATE),
     (Ipv4Addr::new(198, 18, 0, 0), 15, "an address for benchmarks"),
     (Ipv4Addr::new(198, 51, 100, 0), 24, "an address for documentation"),
     (Ipv4Addr::new(203, 0, 113, 0), 24, "an address for documentation"),
@@ -28,7 +31,7 @@ const SPECIAL_V4: [(Ipv4Addr, u32, &str); 15] = [
 const SPECIAL_V6: [(Ipv6Addr, u32, &str); 10] = [
     (Ipv6Addr::LOCALHOST, 128, "a loopback address"),
     (Ipv6Addr::new(0x64, 0xff9b, 1, 0, 0, 0, 0, 0), 48, "a translated address"),
-    (Ipv6Addr::new(0xfc00, 0, 0, 0, 0, 0, 0, 0), 7, "a private address"),
+    (Ipv6Addr::new(0xfc00, 0, 0, 0, 0, 0, 0, 0), 7, PRIVATE),
     (Ipv6Addr::new(0xfe80, 0, 0, 0, 0, 0, 0, 0), 10, "a link-local address"),
     (Ipv6Addr::new(0xfec0, 0, 0, 0, 0, 0, 0, 0), 10, "a site-local address"),
     (Ipv6Addr::new(0xff00, 0, 0, 0, 0, 0, 0, 0), 8, "a multicast address"),
@@ -57,6 +60,11 @@ pub(super) fn special(address: IpAddr) -> Option<&'static str> {
     }
 }
 
+/// Whether an address is one of a private network.
+pub(super) fn is_private(address: IpAddr) -> bool {
+    special(address) == Some(PRIVATE)
+}
+
 /// Whether an address leads back to this machine, and to no translator's.
 pub(super) fn is_loopback(address: IpAddr) -> bool {
     address.to_canonical().is_loopback()
@@ -80,6 +88,34 @@ mod tests {
 
     fn parse(text: &str) -> IpAddr {
         text.parse().expect(text)
+    }
+
+    // F01
+    #[test]
+    fn private_networks_are_not_everything_that_is_not_public() {
+        for text in
+            ["10.0.0.1", "172.31.255.255", "192.168.0.1", "::ffff:10.0.0.1", "fc00::1", "fd12:3456::1"]
+        {
+            assert!(is_private(parse(text)), "{text}");
+        }
+        for text in [
+            "8.8.8.8",
+            "0.0.0.0",
+            "127.0.0.1",
+            "100.64.0.1",
+            "100.100.100.200",
+            "169.254.169.254",
+            "::ffff:169.254.169.254",
+            "172.32.0.1",
+            "224.0.0.1",
+            "::1",
+            "fe80::1",
+            "fec0::1",
+            "2002:a00:1::",
+            "2606:4700::1",
+        ] {
+            assert!(!is_private(parse(text)), "{text}");
+        }
     }
 
     // F01

@@ -78,6 +78,7 @@ impl Reach {
         match (ranges::special(address), self) {
             (None, _) => Ok(()),
             (Some(_), Self::Loopback) if ranges::is_loopback(address) => Ok(()),
+            (Some(_), Self::Private) if ranges::is_private(address) => Ok(()),
             (Some(what), _) => Err(format!("{address}, {what}")),
         }
     }
@@ -87,4 +88,24 @@ impl Reach {
 pub(super) fn is_local_name(name: &str) -> bool {
     let name = name.strip_suffix('.').unwrap_or(name).to_ascii_lowercase();
     name == "localhost" || name.ends_with(".localhost")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn private_networks_are_reached_only_where_somebody_said_so() {
+        for text in ["10.0.0.1", "172.20.0.1", "192.168.7.7", "fd00::7"] {
+            let address = text.parse().expect("an address");
+            assert_eq!(Reach::Private.allows(address), Ok(()), "{text}");
+            assert!(
+                Reach::Public.allows(address).is_err() && Reach::Loopback.allows(address).is_err(),
+                "{text}"
+            );
+        }
+        assert_eq!(Reach::of("https://issuer.example").with_private(true), Reach::Private);
+        assert_eq!(Reach::of("https://issuer.example").with_private(false), Reach::Public);
+        assert_eq!(Reach::of("http://localhost:9000").with_private(true), Reach::Loopback);
+    }
 }

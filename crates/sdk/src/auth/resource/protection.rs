@@ -240,6 +240,7 @@ pub struct Issuer {
     key_age: Duration,
     introspection: Option<(String, Secret)>,
     answer_age: Duration,
+    private: bool,
 }
 
 impl Issuer {
@@ -252,6 +253,7 @@ impl Issuer {
             key_age: Duration::from_secs(60 * 60),
             introspection: None,
             answer_age: Duration::from_secs(30),
+            private: false,
         }
     }
 
@@ -294,6 +296,13 @@ impl Issuer {
         self
     }
 
+    /// It is in a private network, such as a company's: it, and the addresses that its metadata names, may be private ones.
+    #[must_use]
+    pub fn private_network(mut self) -> Self {
+        self.private = true;
+        self
+    }
+
     fn check(&self) -> Result<(), String> {
         let url = &self.url;
         if server_metadata_urls(url).is_empty() {
@@ -312,7 +321,7 @@ impl Issuer {
     }
 
     fn verified(self, leeway: Duration) -> Verified {
-        let outbound = Outbound::new(Reach::of(&self.url));
+        let outbound = Outbound::new(Reach::of(&self.url).with_private(self.private));
         match self.introspection {
             Some((client, secret)) => Verified::ByAsking(Arc::new(Introspection {
                 issuer: self.url,
