@@ -3,6 +3,7 @@
 //! Until the client and its redirect URI are known to belong together, everything that is wrong is said on a page and nobody
 //! is redirected anywhere, whatever the branch. After that, errors go to the client; but a browser is sent on by
 //! itself only to a program on this machine or to a client that was set up. To all others it goes when the person says so.
+//! With an upstream there is no signing in here, and it is asked only after the person has agreed.
 
 use std::sync::Arc;
 
@@ -18,6 +19,7 @@ use crate::form::{Form, Repeated};
 use crate::pages;
 use crate::redirect;
 use crate::server::{Shared, check_user};
+use crate::upstream;
 
 /// Bytes of a state. It is given back as it came.
 const MOST_STATE: usize = 4 * 1024;
@@ -175,12 +177,13 @@ fn ask(shared: &Shared, session: &Session, asked: Asked) -> Response {
 
 fn show(shared: &Shared, session: &Session, request: &str, asked: &Asked) -> Response {
     match &session.user {
-        Some(user) => pages::consent(shared, session, request, asked, user),
+        Some(user) => pages::consent(shared, session, request, asked, Some(user)),
+        None if shared.upstream.is_some() => pages::consent(shared, session, request, asked, None),
         None => pages::login(shared, session, request, asked, None),
     }
 }
 
-const STALE: &str = "This page is too old, was already answered, or belongs to another browser. \
+pub(crate) const STALE: &str = "This page is too old, was already answered, or belongs to another browser. \
      Begin again in the program that sent you here.";
 
 /// A form of ours, or the page that says that it is none.
@@ -228,10 +231,17 @@ pub(crate) async fn consent(State(shared): State<Arc<Shared>>, request: Request<
         Err(page) => return page,
     };
     let Returned { session, request, asked } = returned;
+    let decision = form.get("decision").ok().flatten().unwrap_or_default();
+    if let Some(upstream) = &shared.upstream {
+        return match (shared.settle(&request), decision) {
+            (Some(asked), "allow") => upstream::depart(&shared, upstream, &session, asked).await,
+            (Some(asked), _) => deny(&shared, &asked, SAID_NO),
+            (None, _) => pages::problem(&shared, StatusCode::FORBIDDEN, STALE),
+        };
+    }
     let Some(user) = session.user.clone() else {
         return pages::login(&shared, &session, &request, &asked, None);
     };
-    let decision = form.get("decision").ok().flatten().unwrap_or_default();
     if decision == "switch" {
         return match shared.open_session(Some(session), &headers, None) {
             Some((session, cookie)) => with_cookie(show(&shared, &session, &request, &asked), &cookie),
@@ -244,17 +254,21 @@ pub(crate) async fn consent(State(shared): State<Arc<Shared>>, request: Request<
     match decision {
         "allow" => agree(&shared, &asked, &user, StatusCode::SEE_OTHER),
         // Whatever is not a yes is a no.
-        _ => {
-            let error = [("error", "access_denied"), ("error_description", "the person said no")];
-            go(
-                StatusCode::SEE_OTHER,
-                &response_uri(&shared, &asked.redirect_uri, asked.state.as_deref(), &error),
-            )
-        }
+        _ => deny(&shared, &asked, SAID_NO),
     }
 }
 
-fn agree(shared: &Shared, asked: &Asked, user: &str, status: StatusCode) -> Response {
+const SAID_NO: &str = "the person said no";
+
+/// Tells the client that there will be no code.
+pub(crate) fn deny(shared: &Shared, asked: &Asked, why: &str) -> Response {
+    let error = [("error", "access_denied"), ("error_description", why)];
+    let target = response_uri(shared, &asked.redirect_uri, asked.state.as_deref(), &error);
+    go(StatusCode::SEE_OTHER, &target)
+}
+
+/// Sends the client its code.
+pub(crate) fn agree(shared: &Shared, asked: &Asked, user: &str, status: StatusCode) -> Response {
     match shared.issue_code(asked, user) {
         Some(code) => {
             go(status, &response_uri(shared, &asked.redirect_uri, asked.state.as_deref(), &[("code", &code)]))
@@ -271,7 +285,8 @@ fn response_uri(shared: &Shared, redirect_uri: &str, state: Option<&str>, said: 
     redirect::with_parameters(redirect_uri, &parameters)
 }
 
-fn go(status: StatusCode, target: &str) -> Response {
+/// Sends the browser on.
+pub(crate) fn go(status: StatusCode, target: &str) -> Response {
     let mut response = Response::new(Body::empty());
     // Checked URIs and encoded parameters are ASCII.
     let Ok(target) = HeaderValue::from_str(target) else {

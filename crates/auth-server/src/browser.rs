@@ -17,7 +17,7 @@ use contexture::auth::Scopes;
 /// How long somebody stays signed in.
 const SESSION: u64 = 8 * 60 * 60;
 /// How long somebody may think about it.
-const PENDING: u64 = 10 * 60;
+pub(crate) const PENDING: u64 = 10 * 60;
 /// Wrong passwords until one has to begin again.
 const ATTEMPTS: u32 = 10;
 
@@ -25,7 +25,7 @@ const ATTEMPTS: u32 = 10;
 #[derive(Debug, Clone)]
 pub(crate) struct Session {
     /// What its requests belong to; stays when the cookie changes.
-    id: String,
+    pub(crate) id: String,
     /// What the forms of our pages carry.
     pub(crate) token: String,
     pub(crate) user: Option<String>,

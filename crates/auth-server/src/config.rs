@@ -7,6 +7,7 @@ use contexture::auth::{Scopes, Secret};
 
 use crate::bound::Bound;
 use crate::client::Client;
+use crate::upstream::Upstream;
 
 /// An OAuth 2.1 authorization server for development.
 ///
@@ -23,6 +24,7 @@ pub struct AuthServer {
     pub(crate) path: String,
     pub(crate) lifetimes: Lifetimes,
     pub(crate) auto_approve: Option<String>,
+    pub(crate) upstream: Option<Upstream>,
 }
 
 /// How long things are good for.
@@ -45,6 +47,7 @@ impl Default for AuthServer {
             path: String::new(),
             lifetimes: Lifetimes { access: 5 * minute, refresh: 24 * 60 * minute, code: minute },
             auto_approve: None,
+            upstream: None,
         }
     }
 }
@@ -112,6 +115,12 @@ impl AuthServer {
     /// on this machine or to a client that was set up. Every page and the log say so.
     pub fn auto_approve(self, name: impl Into<String>) -> Self {
         Self { auto_approve: Some(name.into()), ..self }
+    }
+
+    /// Has people sign in at another issuer instead of here. They are asked on our own page first, for every client and every
+    /// time; then they are sent there, and their subject there is their name here.
+    pub fn upstream(self, upstream: Upstream) -> Self {
+        Self { upstream: Some(upstream), ..self }
     }
 
     /// Listens on a loopback address, such as `127.0.0.1:0` for any port that is free.

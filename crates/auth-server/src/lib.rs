@@ -44,10 +44,12 @@ mod server;
 mod service;
 mod table;
 mod token;
+mod upstream;
 
 pub use bound::Bound;
 pub use client::Client;
 pub use config::AuthServer;
+pub use upstream::Upstream;
 
 /// What every page and every log line calls it.
 const NAME: &str = "Contexture authorization server for development";

@@ -56,13 +56,13 @@ pub(crate) fn login(
     page(shared, status, "Sign in", &body, Some(&asked.redirect_uri))
 }
 
-/// Do you agree?
+/// Do you agree? Without a user it is asked before they sign in upstream.
 pub(crate) fn consent(
     shared: &Shared,
     session: &Session,
     request: &str,
     asked: &Asked,
-    user: &str,
+    user: Option<&str>,
 ) -> Response {
     let client = &asked.client;
     let scopes = match asked.scopes.is_empty() {
@@ -74,15 +74,21 @@ pub(crate) fn consent(
             .collect::<Vec<_>>()
             .join(", "),
     };
+    let (whose, switch) = match user {
+        Some(user) => (
+            format!("the name of <b>{}</b>.", escape(user)),
+            "<button name=decision value=switch>I am somebody else</button>",
+        ),
+        None => (format!("your name.{}", upstream(shared)), ""),
+    };
     let body = format!(
-        "<h1>Allow access?</h1><p><b>{}</b> asks for access in the name of <b>{}</b>.</p>{}<dl>\
+        "<h1>Allow access?</h1><p><b>{}</b> asks for access in {whose}</p>{}<dl>\
          <dt>Client</dt><dd>{}</dd><dt>To</dt><dd>{}</dd><dt>Scopes</dt><dd>{scopes}</dd>\
          <dt>Afterwards you are sent to</dt><dd>{}</dd></dl>{}\
          <form method=post action=\"{}/consent\">{}\
          <button name=decision value=allow>Allow</button><button name=decision value=deny>Deny</button>\
-         <button name=decision value=switch>I am somebody else</button></form>",
+         {switch}</form>",
         escape(&title(client)),
-        escape(user),
         provenance(client),
         escape(&client.id),
         escape(&asked.resource),
@@ -92,6 +98,13 @@ pub(crate) fn consent(
         hidden(session, request),
     );
     page(shared, StatusCode::OK, "Allow access?", &body, Some(&asked.redirect_uri))
+}
+
+/// Where one signs in after having agreed.
+fn upstream(shared: &Shared) -> String {
+    let host = shared.upstream.as_ref().map(|upstream| redirect::host(upstream.issuer()));
+    host.map(|host| format!(" If you allow that, you sign in at <b>{}</b>.", escape(&host)))
+        .unwrap_or_default()
 }
 
 /// What is known of where the client comes from.
@@ -209,7 +222,11 @@ fn page(shared: &Shared, status: StatusCode, title: &str, body: &str, goes_to: O
         escape(title)
     );
     let style = STANDARD.encode(digest::digest(&digest::SHA256, STYLE.as_bytes()));
-    let target = goes_to.map(|uri| format!(" {}", redirect::origin(uri))).unwrap_or_default();
+    let mut target = goes_to.map(|uri| format!(" {}", redirect::origin(uri))).unwrap_or_default();
+    if let (Some(_), Some(upstream)) = (goes_to, &shared.upstream) {
+        // It may send people on to others before they come back, and only it knows to whom.
+        target += &format!(" https: {}", redirect::origin(upstream.issuer()));
+    }
     let policy = format!(
         "default-src 'none'; style-src 'sha256-{style}'; form-action 'self'{target}; frame-ancestors 'none'; base-uri 'none'"
     );

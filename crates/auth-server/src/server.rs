@@ -22,6 +22,7 @@ use crate::grants::{Code, Grant, Issued};
 use crate::redirect;
 use crate::secrets::Secrets;
 use crate::table::Table;
+use crate::upstream::{Away, Upstream};
 
 /// Documents of clients that are fetched at once.
 const FETCHES: usize = 8;
@@ -38,6 +39,8 @@ pub(crate) struct Shared {
     pub(crate) password: Option<Secret>,
     pub(crate) scopes: Option<Scopes>,
     pub(crate) auto_approve: Option<String>,
+    /// Where people sign in, if not here.
+    pub(crate) upstream: Option<Upstream>,
     pub(crate) lifetimes: Lifetimes,
     pub(crate) secrets: Secrets,
     pub(crate) key: SigningKey,
@@ -58,6 +61,8 @@ pub(crate) struct Tables {
     pub(crate) sessions: Table<Session>,
     /// Requests that wait for somebody to sign in or to agree.
     pub(crate) pending: Table<Pending>,
+    /// People who have agreed and are signing in upstream, by their state.
+    pub(crate) away: Table<Away>,
     pub(crate) codes: Table<Code>,
     pub(crate) grants: Table<Grant>,
     /// Access tokens that are good, by their `jti`.
@@ -82,6 +87,7 @@ impl Default for Tables {
         Self {
             sessions: Table::new(1_000),
             pending: Table::new(1_000),
+            away: Table::new(1_000),
             codes: Table::new(1_000),
             grants: Table::new(10_000),
             issued: Table::new(10_000),
@@ -102,6 +108,9 @@ impl Shared {
         for name in config.users.iter().chain(&config.auto_approve) {
             check_user(name).map_err(|why| Error::Misuse(format!("the user {name:?} {why}")))?;
         }
+        if let Some(upstream) = &config.upstream {
+            upstream.check(config)?;
+        }
         let no_randomness = || Error::Misuse("the system has no randomness to give".to_owned());
         let secrets = Secrets::new().ok_or_else(no_randomness)?;
         let clients: Result<Vec<Arc<Known>>> =
@@ -117,6 +126,7 @@ impl Shared {
             password: config.password.clone(),
             scopes: config.scopes.clone(),
             auto_approve: config.auto_approve.clone(),
+            upstream: config.upstream.clone(),
             lifetimes: config.lifetimes,
             secrets,
             key,

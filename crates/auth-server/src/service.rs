@@ -21,7 +21,7 @@ use serde_json::Value;
 use url::Url;
 
 use crate::server::Shared;
-use crate::{answer, authorize, inspect, metadata, pages, redirect, registration, token};
+use crate::{answer, authorize, inspect, metadata, pages, redirect, registration, token, upstream};
 
 /// Everything that is served.
 pub(crate) fn router(shared: Arc<Shared>) -> Router {
@@ -45,11 +45,15 @@ pub(crate) fn router(shared: Arc<Shared>) -> Router {
         .route(&at("revoke"), post(inspect::revoke).options(preflight))
         .route(&at("introspect"), post(inspect::introspect))
         .layer(from_fn(shared_with_this_machine));
-    let people = Router::new()
+    let mut people = Router::new()
         .route(&at(""), get(home))
         .route(&at("authorize"), get(authorize::start))
-        .route(&at("login"), post(authorize::login))
         .route(&at("consent"), post(authorize::consent));
+    // Who signs in upstream cannot do so here under any name they like.
+    people = match shared.upstream {
+        Some(_) => people.route(&at("upstream/callback"), get(upstream::callback)),
+        None => people.route(&at("login"), post(authorize::login)),
+    };
     let all = documents.merge(programs).merge(people);
     all.layer(from_fn_with_state(Arc::clone(&shared), check_host)).with_state(shared)
 }

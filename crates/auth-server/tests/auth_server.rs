@@ -12,6 +12,8 @@ mod codes;
 mod consent;
 #[path = "auth_server/documents.rs"]
 mod documents;
+#[path = "auth_server/elsewhere.rs"]
+mod elsewhere;
 #[path = "auth_server/flow.rs"]
 mod flow;
 #[path = "auth_server/inspect.rs"]
@@ -30,3 +32,5 @@ mod refresh;
 mod registration;
 #[path = "auth_server/resources.rs"]
 mod resources;
+#[path = "auth_server/upstream.rs"]
+mod upstream;

@@ -267,7 +267,13 @@ impl<'a> Browser<'a> {
         Self { stage, cookie: None, path: "" }
     }
 
-    async fn go(&mut self, method: &str, target: &str, headers: &[(&str, &str)], body: &str) -> Reply {
+    pub(crate) async fn go(
+        &mut self,
+        method: &str,
+        target: &str,
+        headers: &[(&str, &str)],
+        body: &str,
+    ) -> Reply {
         let cookie = self.cookie.clone();
         let mut all = headers.to_vec();
         all.extend(cookie.as_deref().map(|cookie| ("cookie", cookie)));
