@@ -8,6 +8,7 @@ use std::process::{Command, Stdio};
 
 use reqwest::Url;
 
+use crate::transport::http::is_loopback;
 use crate::{Error, Result};
 
 /// Opens pages in the person's browser.
@@ -94,16 +95,6 @@ fn visitable(text: &str) -> Result<Url> {
         "http" if is_loopback(&url) => Ok(url),
         "http" => Err(refused("http leaves this machine without encryption; it has to be https")),
         _ => Err(refused("it has to be https")),
-    }
-}
-
-/// The name and the addresses of this machine, as the parser has normalised them.
-fn is_loopback(url: &Url) -> bool {
-    let Some(host) = url.host_str() else { return false };
-    let host = host.trim_start_matches('[').trim_end_matches(']');
-    match host.parse::<std::net::IpAddr>() {
-        Ok(address) => address.is_loopback(),
-        Err(_) => host.strip_suffix('.').unwrap_or(host) == "localhost",
     }
 }
 

@@ -13,6 +13,7 @@ use crate::auth::metadata::{ResourceMetadata, ServerMetadata, harmless};
 use crate::auth::outbound::{Outbound, Reach, Unfetched};
 use crate::error::AuthorizationStep;
 use crate::scopes::Scopes;
+use crate::transport::http::is_loopback;
 use crate::{Error, Result};
 
 /// What was found out.
@@ -235,18 +236,6 @@ fn is_safe(endpoint: &str, reach: Reach) -> bool {
         _ => false,
     };
     plain && bare && scheme && url.has_host()
-}
-
-/// Whether the address is this machine.
-pub(super) fn is_loopback(url: &Url) -> bool {
-    match url.host_str() {
-        Some("localhost") => true,
-        Some(host) => host
-            .trim_matches(['[', ']'])
-            .parse::<std::net::IpAddr>()
-            .is_ok_and(|address| address.is_loopback()),
-        None => false,
-    }
 }
 
 #[cfg(test)]

@@ -7,12 +7,13 @@
 use reqwest::Url;
 
 use super::authentication::{Identity, Method};
-use super::discovery::{Found, is_loopback};
+use super::discovery::Found;
 use super::policy::Authorization;
 use super::{failed, now};
 use crate::auth::metadata::{ClientMetadata, Registration, TokenRefusal, harmless};
 use crate::auth::outbound::Outbound;
 use crate::error::AuthorizationStep;
+use crate::transport::http::is_loopback;
 use crate::{Error, Result};
 
 /// The name that people see, if the application says none.

@@ -6,6 +6,7 @@
 
 use std::error::Error as _;
 use std::fmt;
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -66,19 +67,21 @@ impl Address {
     }
 
     fn is_loopback(&self) -> bool {
-        match self.0.host_str() {
-            Some("localhost") => true,
-            Some(host) => host
-                .trim_matches(['[', ']'])
-                .parse::<std::net::IpAddr>()
-                .is_ok_and(|address| address.is_loopback()),
-            None => false,
-        }
+        is_loopback(&self.0)
     }
 
     /// Whether others can read along.
     pub(crate) fn is_exposed(&self) -> bool {
         self.0.scheme() == "http" && !self.is_loopback()
+    }
+}
+
+/// Whether an address is this machine, by what is written there and nobody else's word.
+pub(crate) fn is_loopback(url: &Url) -> bool {
+    let Some(host) = url.host_str() else { return false };
+    match host.trim_matches(['[', ']']).parse::<IpAddr>() {
+        Ok(address) => address.is_loopback(),
+        Err(_) => host.strip_suffix('.').unwrap_or(host) == "localhost",
     }
 }
 

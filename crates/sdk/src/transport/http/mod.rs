@@ -24,7 +24,7 @@ pub use credentials::{Challenged, Credentials, Request, Showing};
 pub(crate) use fetch::challenges_at;
 pub(crate) use fetch::{Address, Fetch};
 #[cfg(feature = "auth")]
-pub(crate) use fetch::{choose_cryptography, reason};
+pub(crate) use fetch::{choose_cryptography, is_loopback, reason};
 pub(crate) use sse_pair::open as open_pair;
 pub(crate) use streamable::HttpTransport;
 
