@@ -65,6 +65,28 @@ async fn a_redirect_uri_that_is_not_registered_gets_a_page_in_every_branch() {
     }
 }
 
+/// On the Internet not even the port may differ.
+// covers: AUTH-AS-REDIRECT-EXACT
+#[tokio::test]
+async fn a_redirect_uri_that_only_begins_like_the_registered_one_gets_a_page() {
+    let stage = Stage::new(server()).await;
+    let registration =
+        json!({ "redirect_uris": ["https://far.example/cb"], "token_endpoint_auth_method": "none" });
+    let id = stage.register(&registration).await.text("client_id");
+    let asking = Asking::new().with("client_id", &id);
+    for rest in ["/", "/more", "?x=1", "2", ".evil.example", "%2f"] {
+        let uri = format!("https://far.example/cb{rest}");
+        let reply = stage.get(&asking.clone().with("redirect_uri", &uri).target()).await;
+        assert!(reply.status == 400 && reply.is_page() && !reply.body.contains("<form"), "{uri}: {reply:?}");
+    }
+    for uri in ["https://far.example:444/cb", "https://far.example/c", "https://far.example.evil/cb"] {
+        let reply = stage.get(&asking.clone().with("redirect_uri", uri).target()).await;
+        assert!(reply.status == 400 && reply.is_page() && !reply.body.contains("<form"), "{uri}: {reply:?}");
+    }
+    let reply = stage.get(&asking.with("redirect_uri", "https://far.example/cb").target()).await;
+    assert!(reply.is_page() && reply.body.contains("<form"), "{reply:?}");
+}
+
 #[tokio::test]
 async fn without_a_client_or_with_two_redirect_uris_there_is_a_page() {
     let stage = Stage::new(approving()).await;
