@@ -9,6 +9,7 @@ use std::fmt;
 use std::future::Future;
 use std::sync::Arc;
 
+use futures_util::FutureExt;
 use serde::de::DeserializeOwned;
 
 use super::arguments::decode;
@@ -181,11 +182,13 @@ impl<T: Send + Sync + 'static> FromCall for State<T> {
     note = "a handler is `Fn(…) -> impl Future + Send`, and each parameter is `Args<T>`, `Context`, `State<T>` …"
 )]
 pub trait Handler<Parameters, Output>: Send + Sync + 'static {
-    /// Extracts the parameters and begins.
+    /// Extracts the parameters and begins; `end` makes of what is returned what is wanted.
     ///
     /// # Errors
     /// When a parameter cannot be extracted.
-    fn begin(&self, call: &Call<'_>) -> Result<BoxFuture<Output>, Rejection>;
+    fn begin<T, E>(&self, call: &Call<'_>, end: E) -> Result<BoxFuture<T>, Rejection>
+    where
+        E: FnOnce(Output) -> T + Send + 'static;
 
     /// The schema of the arguments, if it takes any.
     fn input_schema(&self) -> Option<JsonObject>;
@@ -203,8 +206,11 @@ macro_rules! handler {
             $($parameter: FromCall,)*
         {
             #[allow(unused_variables, reason = "a handler without parameters does not look at the call")]
-            fn begin(&self, call: &Call<'_>) -> Result<BoxFuture<Output>, Rejection> {
-                Ok(Box::pin(self($($parameter::from_call(call)?),*)))
+            fn begin<T, End>(&self, call: &Call<'_>, end: End) -> Result<BoxFuture<T>, Rejection>
+            where
+                End: FnOnce(Output) -> T + Send + 'static,
+            {
+                Ok(Box::pin(self($($parameter::from_call(call)?),*).map(end)))
             }
 
             fn input_schema(&self) -> Option<JsonObject> {

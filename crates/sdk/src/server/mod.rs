@@ -20,6 +20,7 @@ mod completion;
 mod connection;
 mod context;
 mod dispatch;
+mod ending;
 mod exchange;
 mod extract;
 mod form;

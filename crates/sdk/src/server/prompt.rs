@@ -181,8 +181,7 @@ impl PromptBuilder {
         }
         let needs = handler.needs().into();
         let begin = move |call: &Call<'_>| -> std::result::Result<BoxFuture<PromptOutcome>, Rejection> {
-            let work = handler.begin(call)?;
-            Ok(Box::pin(work.map(IntoPromptResult::into_prompt_result)))
+            handler.begin(call, IntoPromptResult::into_prompt_result)
         };
         PromptEntry { definition: Arc::new(self.prompt), begin: Arc::new(begin), needs, gate: self.gate }
     }

@@ -221,9 +221,8 @@ impl ResourceBuilder {
                           uri: &str,
                           mime_type: Option<&str>|
               -> std::result::Result<BoxFuture<ReadOutcome>, Rejection> {
-            let work = handler.begin(call)?;
             let (uri, mime_type) = (uri.to_owned(), mime_type.map(str::to_owned));
-            Ok(Box::pin(work.map(move |contents| contents.into_contents(&uri, mime_type.as_deref()))))
+            handler.begin(call, move |contents: R| contents.into_contents(&uri, mime_type.as_deref()))
         };
         let definition = if self.resource.uri.contains('{') {
             let matcher = UriTemplate::parse(&self.resource.uri).and_then(|template| template.matcher());

@@ -7,22 +7,22 @@ use std::fmt;
 use std::sync::Arc;
 
 use contexture_core::http::mirror::{Annotation, annotations};
-use futures_util::FutureExt;
 use serde_json::Value;
 
 use super::Context;
 use super::completeness::Needs;
+use super::ending::Ending;
 use super::extract::{Arguments, Call, Handler, Rejection};
 use super::gate::Gate;
 use super::operation::{BoxFuture, OperationResult, Reply};
-use super::output::{Failure, IntoToolResult, missing_capability};
+use super::output::IntoToolResult;
 use crate::model::{CallToolResult, ErrorObject, Icon, JsonObject, Meta, Tool, ToolAnnotations};
 use crate::revision::{ArgumentErrors, Rules};
 use crate::schema::{ArgumentChecker, Checker};
 use crate::{Error, Result};
 
-type ToolOutcome = std::result::Result<CallToolResult, Failure>;
-type Begin = dyn Fn(&Call<'_>) -> std::result::Result<BoxFuture<ToolOutcome>, Rejection> + Send + Sync;
+type Begin =
+    dyn Fn(&Call<'_>, Ending) -> std::result::Result<BoxFuture<OperationResult>, Rejection> + Send + Sync;
 
 /// Begins the definition of a tool.
 pub fn tool(name: impl Into<String>) -> ToolBuilder {
@@ -197,9 +197,8 @@ impl ToolBuilder {
             self.tool.output_schema = R::output_schema();
         }
         let needs = handler.needs().into();
-        let begin = move |call: &Call<'_>| -> std::result::Result<BoxFuture<ToolOutcome>, Rejection> {
-            let work = handler.begin(call)?;
-            Ok(Box::pin(work.map(IntoToolResult::into_tool_result)))
+        let begin = move |call: &Call<'_>, ending: Ending| {
+            handler.begin(call, move |output: R| ending.end(output.into_tool_result()))
         };
         self.finish(Arc::new(begin), check_output, needs)
     }
@@ -225,7 +224,7 @@ impl ToolBuilder {
         }
         let begin: Arc<Begin> = match self.run {
             Run::Inline => begin,
-            Run::Spawned => Arc::new(move |call: &Call<'_>| begin(call).map(spawned)),
+            Run::Spawned => Arc::new(move |call: &Call<'_>, ending| begin(call, ending).map(spawned)),
         };
         let mut fault = None;
         let mut note = |error: Error| fault = Some(Arc::from(error.to_string()));
@@ -256,9 +255,9 @@ pub(crate) async fn off_thread<R: Send + 'static>(work: impl FnOnce() -> R + Sen
     }
 }
 
-fn spawned(work: BoxFuture<ToolOutcome>) -> BoxFuture<ToolOutcome> {
+fn spawned(work: BoxFuture<OperationResult>) -> BoxFuture<OperationResult> {
     /// Ends the task when nobody waits for it.
-    struct Guard(tokio::task::JoinHandle<ToolOutcome>);
+    struct Guard(tokio::task::JoinHandle<OperationResult>);
     impl Drop for Guard {
         fn drop(&mut self) {
             self.0.abort();
@@ -269,7 +268,7 @@ fn spawned(work: BoxFuture<ToolOutcome>) -> BoxFuture<ToolOutcome> {
         match (&mut task.0).await {
             Ok(outcome) => outcome,
             Err(failed) if failed.is_panic() => std::panic::resume_unwind(failed.into_panic()),
-            Err(_) => Err(Failure::Protocol(ErrorObject::internal("the work was ended"))),
+            Err(_) => Err(ErrorObject::internal("the work was ended")),
         }
     })
 }
@@ -304,11 +303,12 @@ impl ToolEntry {
         }
         let rules = context.rules();
         let arguments = arguments.unwrap_or("{}");
-        let begun = self
-            .check_arguments(arguments)
-            .and_then(|()| (self.begin)(&Call { context, arguments: Arguments::Json(arguments), uri: None }));
+        let begun = self.check_arguments(arguments).and_then(|()| {
+            let call = Call { context, arguments: Arguments::Json(arguments), uri: None };
+            (self.begin)(&call, self.ending(rules))
+        });
         match begun {
-            Ok(work) => self.complete(work, rules),
+            Ok(work) => work,
             Err(Rejection::Arguments(fault)) => ready(self.refuse_arguments(&fault, rules)),
             Err(Rejection::Other(error)) => ready(Err(error)),
         }
@@ -327,50 +327,9 @@ impl ToolEntry {
         }
     }
 
-    fn complete(&self, work: BoxFuture<ToolOutcome>, rules: &'static Rules) -> BoxFuture<OperationResult> {
-        if self.definition.output_schema.is_none() {
-            return Box::pin(work.map(move |outcome| reply(outcome, rules)));
-        }
-        let (definition, output) = (Arc::clone(&self.definition), self.output.clone());
-        Box::pin(work.map(move |outcome| {
-            let outcome = outcome.and_then(|result| match output {
-                Some(output) => check_output(result, &output),
-                None => Ok(result),
-            });
-            let outcome = outcome.map(|mut result| {
-                // Whether a value is wrapped for older revisions depends on the schema, so it is done here.
-                result.lower_with(definition.output_schema.as_ref(), rules);
-                result
-            });
-            reply(outcome, rules)
-        }))
-    }
-}
-
-fn check_output(result: CallToolResult, output: &Checker) -> ToolOutcome {
-    if result.is_error {
-        return Ok(result);
-    }
-    let bad = |fault: String| {
-        Failure::Protocol(ErrorObject::internal(format!("the tool's result is not valid: {fault}")))
-    };
-    let structured =
-        result.structured_content.as_ref().ok_or_else(|| bad("structured content is missing".into()))?;
-    let value: Value = serde_json::from_str(structured.get()).map_err(|error| bad(error.to_string()))?;
-    output.check(&value).map_err(bad)?;
-    Ok(result)
-}
-
-fn reply(outcome: ToolOutcome, rules: &Rules) -> OperationResult {
-    match outcome {
-        Ok(result) => Ok(Reply::Tool(result)),
-        Err(Failure::Tool(message)) => Ok(Reply::Tool(CallToolResult::error(message))),
-        Err(Failure::NotFound) => Ok(Reply::Tool(CallToolResult::error("not found"))),
-        Err(Failure::Protocol(error)) => Err(error),
-        Err(Failure::Unsupported(capability)) if rules.has_server_requests => {
-            Ok(Reply::Tool(CallToolResult::error(format!("this needs a client that supports {capability}"))))
-        }
-        Err(Failure::Unsupported(capability)) => Err(missing_capability(capability, rules)),
+    fn ending(&self, rules: &'static Rules) -> Ending {
+        let structured = self.definition.output_schema.as_ref();
+        Ending::new(rules, structured.map(|_| (Arc::clone(&self.definition), self.output.clone())))
     }
 }
 
