@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
 
 use contexture::Context;
-use contexture::model::{Meta, Method, meta_key};
+use contexture::model::{Meta, Method, key};
 use ring::rand::{SecureRandom as _, SystemRandom};
 use tokio::sync::{mpsc, oneshot};
 
@@ -169,8 +169,8 @@ impl Trail {
     pub(super) fn carry(&self, meta: &mut Meta) {
         match self {
             Self::None => {}
-            Self::Passing(parent) => meta.set(meta_key::TRACEPARENT, parent),
-            Self::Recorded(span, _) => meta.set(meta_key::TRACEPARENT, span.id.text()),
+            Self::Passing(parent) => meta.set(key::TRACEPARENT, parent),
+            Self::Recorded(span, _) => meta.set(key::TRACEPARENT, span.id.text()),
         }
     }
 
