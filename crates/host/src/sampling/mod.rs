@@ -1,1 +1,1 @@
-//! (to come)
+//! Here will be: see ARCHITECTURE.md.
