@@ -74,10 +74,15 @@ impl Connection {
     }
 
     pub(super) fn lease(self: &Arc<Self>, who: &Audience) -> Lease {
-        self.in_flight.fetch_add(1, Ordering::AcqRel);
         if let Some((number, session)) = &who.session {
             self.desk.meet(*number, session);
         }
+        self.hold()
+    }
+
+    /// The use of it by ourselves.
+    pub(super) fn hold(self: &Arc<Self>) -> Lease {
+        self.in_flight.fetch_add(1, Ordering::AcqRel);
         Lease { connection: Arc::clone(self) }
     }
 
@@ -150,7 +155,7 @@ impl Connection {
     }
 
     /// Something that the server said by itself.
-    fn heard(&self, upstream: &Arc<Upstream>, event: Event) -> Option<End> {
+    fn heard(self: &Arc<Self>, upstream: &Arc<Upstream>, event: Event) -> Option<End> {
         match event {
             Event::Log(message) if self.client.era() == Era::Legacy => self.desk.log(message),
             Event::ToolsChanged | Event::PromptsChanged | Event::ResourcesChanged => upstream.lists_changed(self),
