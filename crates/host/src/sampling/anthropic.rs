@@ -1,12 +1,13 @@
 //! Anthropic's messages: a question in its words, and its answer in ours. Pure functions.
 
 use contexture::model::{
-    Content, CreateMessageParams, CreateMessageResult, ErrorObject, ImageContent, JsonObject, OneOrMany,
-    ResourceContents, Role, SamplingContent, SamplingMessage, ToolChoiceMode, ToolResultContent,
-    ToolUseContent,
+    Content, CreateMessageParams, CreateMessageResult, ErrorObject, ImageContent, JsonObject, Role,
+    SamplingContent, SamplingMessage, ToolChoiceMode, ToolResultContent, ToolUseContent,
 };
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
+
+use super::blocks::{result, unsupported, words};
 
 /// The version of the interface that this is written for.
 pub(super) const VERSION: &str = "2023-06-01";
@@ -92,25 +93,6 @@ fn tool_result(result: &ToolResultContent) -> Result<Value, ErrorObject> {
     Ok(block)
 }
 
-/// A tool's answer as text, where it has one.
-pub(super) fn words(content: &Content) -> Result<String, ErrorObject> {
-    match content {
-        Content::Text(text) => Ok(text.text.clone()),
-        Content::ResourceLink(link) => Ok(link.uri.clone()),
-        Content::Resource(embedded) => match &embedded.resource {
-            ResourceContents::Text(contents) => Ok(contents.text.clone()),
-            ResourceContents::Blob(_) => Err(unsupported("a resource of bytes in a tool's answer")),
-        },
-        Content::Audio(_) => Err(unsupported("audio")),
-        _ => Err(unsupported("content of an unknown kind in a tool's answer")),
-    }
-}
-
-/// The question has something that this provider does not take.
-pub(super) fn unsupported(what: &str) -> ErrorObject {
-    ErrorObject::invalid_params(format!("the model that would be asked does not take {what}"))
-}
-
 #[derive(Deserialize)]
 struct Answer {
     #[serde(default)]
@@ -154,23 +136,4 @@ pub(super) fn answer(bytes: &[u8], asked: &str) -> Result<CreateMessageResult, S
         _ => reason,
     });
     Ok(result(answer.model.as_deref().unwrap_or(asked), blocks, reason))
-}
-
-/// An answer; one block stands alone, because older revisions know no others.
-pub(super) fn result(
-    model: &str,
-    mut blocks: Vec<SamplingContent>,
-    stop_reason: Option<String>,
-) -> CreateMessageResult {
-    let content = match blocks.pop() {
-        None => OneOrMany::One(SamplingContent::text("")),
-        Some(only) if blocks.is_empty() => OneOrMany::One(only),
-        Some(last) => {
-            blocks.push(last);
-            OneOrMany::Many(blocks)
-        }
-    };
-    let mut result = CreateMessageResult::new(model, content);
-    result.stop_reason = stop_reason;
-    result
 }

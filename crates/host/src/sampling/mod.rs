@@ -7,6 +7,7 @@
 //! asked learns of a failure no more than that there was one.
 
 mod anthropic;
+mod blocks;
 mod choose;
 mod config;
 mod endpoint;

@@ -7,7 +7,7 @@ use contexture::model::{
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use super::anthropic::{result, unsupported, words};
+use super::blocks::{result, unsupported, words};
 
 /// The body of a request.
 pub(super) fn request(
