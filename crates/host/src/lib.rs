@@ -13,4 +13,5 @@ pub mod login;
 pub mod names;
 pub mod operations;
 pub mod sampling;
+mod tls;
 pub mod upstream;
