@@ -7,9 +7,22 @@
 //! it would have forbidden must not be allowed meanwhile. What lies in a project's folder starts nothing and decides
 //! nothing until its definition is [trusted](Trust). Nothing here starts a process or opens a connection.
 
+mod content;
+mod draft;
 mod entry;
+mod env_file;
+mod expand;
 mod fault;
+mod files;
+mod format;
+mod load;
+mod nearest;
+mod node;
 mod pattern;
+mod places;
+mod reading;
+mod sections;
+mod trust;
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -19,8 +32,12 @@ use serde_json::Value;
 pub use entry::{
     HostKind, Login, LoginFor, Origin, RootsFor, Scope, ServerEntry, Sharing, Standing, TransportSpec,
 };
+pub use expand::Environment;
 pub use fault::{ConfigError, Fault, Severity};
+pub use load::{Proposal, Proposed, load, proposals};
 pub use pattern::{Filter, Pattern};
+pub use places::{ConfigFile, Platform, Sources, discover};
+pub use trust::{Trust, Trusted};
 
 /// All that is configured, out of all files that were read. Immutable: after a change there is another one.
 #[derive(Debug, Clone, PartialEq)]
