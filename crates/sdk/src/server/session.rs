@@ -14,8 +14,8 @@ use super::serving::Serving;
 use super::wire::Wire;
 use crate::engine::{Patience, Peer};
 use crate::model::{
-    CreateMessageParams, CreateMessageResult, ElicitParams, ElicitResult, EmptyResult, InputRequest,
-    ListRootsResult, LoggingMessageParams, Method, Root,
+    CreateMessageParams, CreateMessageResult, ElicitParams, ElicitResult, ElicitationCompleteParams,
+    EmptyResult, InputRequest, ListRootsResult, LoggingMessageParams, Method, Root,
 };
 use crate::revision::{Lower, Rules};
 use crate::{Capability, Error, Result};
@@ -107,6 +107,14 @@ impl Session {
         prepare(&mut request, &self.peer)?;
         request.lower(self.rules());
         self.request(Method::ElicitationCreate, Some(&request)).await
+    }
+
+    /// Says that the person is done at the URL that was elicited under this id, where the revision has a word for it.
+    pub fn url_visited(&self, elicitation_id: &str) {
+        if self.rules().has_elicitation_ids {
+            let params = ElicitationCompleteParams { elicitation_id: elicitation_id.to_owned(), meta: None };
+            self.wire.chat(Method::ElicitationComplete, &params);
+        }
     }
 
     /// Passes on a question of another server, with the answer as it is on the wire.
