@@ -197,3 +197,21 @@ fn declared(capabilities: &contexture::model::ServerCapabilities) -> contexture:
     declared.tasks = None;
     declared
 }
+
+fn settings(config: &Config, state: Option<PathBuf>) -> Result<Settings, String> {
+    let policy = serde_json::from_value(config.policy.clone()).map_err(|error| format!("policy: {error}"))?;
+    let audit = config.audit.clone().map(serde_json::from_value).transpose();
+    let audit = audit.map_err(|error| format!("audit: {error}"))?;
+    let limits = CallLimits {
+        per_principal: config.limits.calls_per_second,
+        at_once: config.limits.concurrent_calls,
+        ..CallLimits::default()
+    };
+    Ok(Settings { policy, audit, limits, state })
+}
+
+fn models(config: &Config) -> Result<Models, String> {
+    let sampling = config.sampling.clone().map(serde_json::from_value).transpose();
+    let sampling = sampling.map_err(|error| format!("sampling: {error}"))?;
+    Models::new(&sampling.unwrap_or_default())
+}

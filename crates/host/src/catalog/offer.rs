@@ -69,6 +69,13 @@ pub(super) struct Gathered<T> {
     full: bool,
 }
 
+impl<T> Gathered<T> {
+    fn differs(&self, other: &Self) -> bool {
+        let texts = |gathered: &Self| gathered.items.iter().map(|listed| Arc::clone(&listed.text)).collect::<Vec<_>>();
+        texts(self) != texts(other)
+    }
+}
+
 impl<T> Default for Gathered<T> {
     fn default() -> Self {
         Self { items: Vec::new(), pages: 0, cursor: None, full: false }
@@ -141,6 +148,24 @@ impl Offer {
     /// Its templates, in its order.
     pub fn templates(&self) -> &[Listed<ResourceTemplate>] {
         &self.templates.items
+    }
+
+    /// Which lists are not what they are in another offer of the same server.
+    pub fn differs(&self, other: &Self) -> crate::upstream::Changed {
+        let said = self.capabilities != other.capabilities || self.instructions != other.instructions;
+        crate::upstream::Changed {
+            tools: said || self.tools.differs(&other.tools),
+            prompts: said || self.prompts.differs(&other.prompts),
+            resources: said
+                || self.resources.differs(&other.resources)
+                || self.templates.differs(&other.templates),
+        }
+    }
+
+    /// Tools of which some arguments are said again in headers, as their schemas want it.
+    pub fn mirroring_tools(&self) -> Vec<Tool> {
+        let mirrors = |listed: &&Listed<Tool>| listed.text.contains("x-mcp-header");
+        self.tools.items.iter().filter(mirrors).map(|listed| (*listed.definition).clone()).collect()
     }
 
     fn take_page<T: Item>(&mut self, result: &[u8]) -> Result<Option<Cursor>, String> {

@@ -4,8 +4,6 @@
 //! first. In the modern era each question ends the exchange and all of this runs again; so what we answer ourselves is
 //! kept, and asked for before anything that the client has to answer.
 
-use std::collections::HashMap;
-use std::hash::Hash;
 use std::sync::Arc;
 
 use contexture::engine::Peer;
@@ -92,7 +90,7 @@ impl Way<'_> {
 
     /// Answers several questions: first those that are answered here, one after the other, and then those that are the
     /// client's, together.
-    pub(super) async fn answer_all<K: Eq + Hash>(
+    pub(super) async fn answer_all<K>(
         &self,
         gateway: &Arc<Gateway>,
         entry: &ServerEntry,
@@ -273,6 +271,3 @@ impl Way<'_> {
         }
     }
 }
-
-/// Answers by their keys.
-pub(super) type Answers = HashMap<String, Answered>;

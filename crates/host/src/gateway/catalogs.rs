@@ -228,7 +228,7 @@ impl Gateway {
             let wants_login = known.as_ref().is_err_and(|it| it.state == State::LoginNeeded) && self.logins.is_some();
             let offer = match &known {
                 Ok(offer) => Ok(Arc::clone(offer)),
-                Err(_) if wants_login => Ok(Arc::new(login_only(crate::login::offer(entry)))),
+                Err(_) if wants_login => Ok(Arc::new(login_only(&crate::login::tool(entry)))),
                 Err(unavailable) => Err(unavailable.why.clone()),
             };
             parts.push(Part { entry: Arc::clone(entry), offer, personal: personal || wants_login });
@@ -266,9 +266,9 @@ impl View {
 }
 
 /// All that a server offers to those who are not logged in yet.
-fn login_only(tools: Vec<Tool>) -> Offer {
+fn login_only(tool: &Tool) -> Offer {
     let mut offer = Offer::new(contexture::revision::Revision::NEWEST_LEGACY, Default::default(), None);
-    let page = serde_json::json!({ "tools": tools }).to_string();
+    let page = serde_json::json!({ "tools": [tool] }).to_string();
     if let Err(error) = offer.take(contexture::model::Method::ToolsList, page.as_bytes()) {
         tracing::error!(error, "the login tool could not be offered");
     }

@@ -75,7 +75,7 @@ async fn dial(
             }
             if let Some(logins) = &around.logins {
                 let principal = desk.principal.clone().unwrap_or_else(Principal::anonymous);
-                if let Some(authorization) = logins.authorization_for(entry, &principal).await {
+                if let Some(authorization) = logins.authorization_for(entry, &principal) {
                     builder = builder.authorization(authorization);
                 }
             }

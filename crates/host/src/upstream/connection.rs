@@ -62,7 +62,11 @@ impl Connection {
 
     /// Nobody would miss it.
     pub(super) fn is_idle(&self) -> bool {
-        self.in_flight() == 0 && self.watched.load(Ordering::Acquire) == 0
+        self.in_flight() == 0 && !self.is_watched()
+    }
+
+    pub(super) fn is_watched(&self) -> bool {
+        self.watched.load(Ordering::Acquire) > 0
     }
 
     pub(super) fn last_used(&self) -> Instant {
@@ -246,6 +250,11 @@ impl Watching {
 
     pub(crate) fn is_usable(&self) -> bool {
         self.0.is_usable()
+    }
+
+    /// Whether both go over one connection.
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
     }
 }
 

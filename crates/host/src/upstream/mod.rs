@@ -15,7 +15,7 @@ mod table;
 
 pub use audience::{Audience, Declares};
 pub use connection::{Connection, Lease};
-pub use desk::{Answered, Desk, Observer, Place, Question, Voice};
+pub use desk::{Answered, Changed, Desk, Observer, Place, Question, Voice};
 pub use health::{Health, State, Unavailable};
 
 pub(crate) use connect::LONGEST_CALL;
@@ -176,11 +176,16 @@ impl Upstream {
     /// The connection that calls of these people go over, though somebody else may have it to himself at the moment:
     /// for what is watched.
     pub(crate) async fn share(self: &Arc<Self>, who: &Audience) -> Result<Lease, Unavailable> {
-        let key = who.key(self.entry.sharing, self.revision().map(Revision::era));
-        if let Some(lease) = lock(&self.table).share(&key, who) {
-            return Ok(lease);
+        match self.existing(who) {
+            Some(lease) => Ok(lease),
+            None => self.lease(who).await,
         }
-        self.lease(who).await
+    }
+
+    /// A connection of these people that is there, if there is one.
+    pub(crate) fn existing(&self, who: &Audience) -> Option<Lease> {
+        let key = who.key(self.entry.sharing, self.revision().map(Revision::era));
+        lock(&self.table).share(&key, who)
     }
 
     /// Ends everything; calls in flight have a while to finish. Its process is gone when this returns.
@@ -340,7 +345,7 @@ impl Upstream {
         if lock(&self.table).counts().0 == 0 {
             self.tell(State::Failed, Some(why));
         }
-        if !connection.is_idle()
+        if connection.is_watched()
             && let Some(observer) = self.around.observer.upgrade()
         {
             observer.watching_lost(&self.entry.name);

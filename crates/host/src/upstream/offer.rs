@@ -15,7 +15,7 @@ use serde_json::value::{RawValue, to_raw_value};
 use tokio::time::Instant;
 
 use super::connection::{Connection, Lease};
-use super::{Audience, CIRCLES, State, Unavailable, Upstream, lock};
+use super::{Audience, CIRCLES, Changed, State, Unavailable, Upstream, lock};
 use crate::catalog::Offer;
 
 /// Between two fetches, however often a server says that something changed.
@@ -126,9 +126,9 @@ impl Upstream {
             circle.circuit.succeeded();
         }
         let changed = match (&circle.listing.offer, &fetched) {
-            (Some(Ok(before)), Ok(now)) => !before.is_same(now),
-            (Some(Err(_)), Err(_)) => false,
-            _ => true,
+            (Some(Ok(before)), Ok(now)) => before.differs(now),
+            (Some(Err(_)), Err(_)) => Changed { tools: false, prompts: false, resources: false },
+            _ => Changed::ALL,
         };
         let failed = fetched.as_ref().is_err_and(|unavailable| unavailable.state != State::LoginNeeded);
         let ready = fetched.is_ok();
@@ -141,8 +141,10 @@ impl Upstream {
         if ready {
             self.tell(State::Ready, None);
         }
-        if changed && let Some(observer) = self.around.observer.upgrade() {
-            observer.offer_changed(&self.entry.name);
+        if changed.is_some()
+            && let Some(observer) = self.around.observer.upgrade()
+        {
+            observer.offer_changed(changed);
         }
         if failed && again.is_none() {
             self.revive(who.clone());
@@ -175,7 +177,7 @@ impl Upstream {
                 if this.may_start().is_err() {
                     return;
                 }
-                if this.refetch(&who, None).await.is_ok_and(|offer| offer.is_some()) {
+                if this.refetch(&who, None).await.is_ok() {
                     break;
                 }
             }
@@ -183,7 +185,7 @@ impl Upstream {
     }
 
     /// Fetches the lists, unless somebody is doing it; says what came of it.
-    async fn refetch(self: &Arc<Self>, who: &Audience, over: Option<&Arc<Connection>>) -> Result<Option<()>, Unavailable> {
+    async fn refetch(self: &Arc<Self>, who: &Audience, over: Option<&Arc<Connection>>) -> Result<(), Unavailable> {
         let fetching = {
             let mut circles = lock(&self.circles);
             let listing = &mut circles.entry(who.circle()).or_default().listing;
@@ -206,7 +208,7 @@ impl Upstream {
         {
             circle.listing.reviving = false;
         }
-        fetched.map(|_| Some(()))
+        fetched.map(drop)
     }
 
     /// A connection says that a list changed: it is fetched over that one, which knows.
@@ -229,7 +231,7 @@ impl Upstream {
         };
         if stale {
             let (upstream, who) = (Arc::clone(self), who.clone());
-            tokio::spawn(async move { upstream.refetch(&who, None).await.map(drop).ok() });
+            tokio::spawn(async move { upstream.refetch(&who, None).await.ok() });
         }
     }
 
