@@ -138,7 +138,6 @@ impl Host {
             logins: self.gateway.logins.clone(),
             observer: self.gateway.observer(),
             connections: config.limits.connections,
-            drain: config.limits.drain_time,
         };
         let kept = |entry: &ServerEntry| before.iter().find(|upstream| **upstream.entry() == *entry).cloned();
         let upstreams: Vec<_> = config

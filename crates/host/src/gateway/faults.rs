@@ -10,21 +10,19 @@ use serde_json::{Value, json};
 use super::{DENIED, milliseconds};
 use crate::config::ServerEntry;
 use crate::consent::Outcome;
-use crate::operations;
 use crate::upstream::{Unavailable, shortened};
 
-/// How a call that failed is told, recorded and counted.
+/// How a call that failed is told and recorded.
 #[derive(Debug)]
 pub(super) struct Fault {
     pub(super) error: ErrorObject,
     pub(super) audit: Outcome,
-    pub(super) metric: operations::Outcome,
 }
 
 impl From<ErrorObject> for Fault {
     fn from(error: ErrorObject) -> Self {
         let audit = Outcome::Error(error.code);
-        Self { error, audit, metric: operations::Outcome::Error }
+        Self { error, audit }
     }
 }
 
@@ -35,7 +33,7 @@ pub(super) fn unavailable(unavailable: &Unavailable) -> Fault {
         data.insert("retryAfterMs".into(), milliseconds(after).into());
     }
     let error = ErrorObject::internal(unavailable.to_string()).data(data);
-    Fault { error, audit: Outcome::Unavailable, metric: operations::Outcome::Unavailable }
+    Fault { error, audit: Outcome::Unavailable }
 }
 
 /// A call did not come to an answer.
@@ -44,21 +42,21 @@ pub(super) fn of(entry: &ServerEntry, context: &Context, method: Method, failure
     let told = |state: &str, message: String| {
         ErrorObject::internal(shortened(message)).data(json!({ "server": name, "state": state }))
     };
-    let (error, audit, metric) = match failure {
+    let (error, audit) = match failure {
         Error::Remote(mut error) => {
             if method == Method::ResourcesRead && error.code == code::RESOURCE_NOT_FOUND {
                 error.code = context.revision().rules().not_found_code;
             }
             let audit = Outcome::Error(error.code);
-            (error, audit, operations::Outcome::Error)
+            (error, audit)
         }
         Error::Timeout(time) => {
             let message = format!("the server {name:?} did not answer within {time:?}; it may have done what was asked");
-            (told("timed-out", message), Outcome::Unknown, operations::Outcome::TimedOut)
+            (told("timed-out", message), Outcome::Unknown)
         }
         Error::Interrupted(how) => {
             let message = format!("the server {name:?} was lost; it may have done what was asked: {how}");
-            (told("lost", message), Outcome::Unknown, operations::Outcome::Unavailable)
+            (told("lost", message), Outcome::Unknown)
         }
         Error::Http(refusal) => {
             let message = format!("the server {name:?} refused: {refusal}");
@@ -68,22 +66,22 @@ pub(super) fn of(entry: &ServerEntry, context: &Context, method: Method, failure
                 data.insert("retryAfterMs".into(), after.into());
             }
             let audit = Outcome::Error(error.code);
-            (error, audit, operations::Outcome::Error)
+            (error, audit)
         }
         Error::PeerMisbehaved(what) => {
             let message = format!("the server {name:?} broke the protocol: {what}");
-            (told("misbehaved", message), Outcome::Unknown, operations::Outcome::Error)
+            (told("misbehaved", message), Outcome::Unknown)
         }
         Error::PeerIncompatible(what) => {
             let message = format!("the server {name:?} cannot do this: {what}");
-            (told("incompatible", message), Outcome::Error(code::INTERNAL_ERROR), operations::Outcome::Error)
+            (told("incompatible", message), Outcome::Error(code::INTERNAL_ERROR))
         }
         other => {
             let message = format!("the server {name:?} is not available: {other}");
-            (told("failed", message), Outcome::Unavailable, operations::Outcome::Unavailable)
+            (told("failed", message), Outcome::Unavailable)
         }
     };
-    Fault { error, audit, metric }
+    Fault { error, audit }
 }
 
 /// Consent was not given.

@@ -128,6 +128,12 @@ impl Audience {
         Self { principal, session: None, declares: here, here, asks_client: false, personal }
     }
 
+    /// The one whose connection it was, as far as lists go.
+    pub(super) fn of_connection(entry: &ServerEntry, principal: Option<&Principal>, personal: bool) -> Self {
+        let local = Self::local(entry, false, personal);
+        Self { principal: principal.cloned().unwrap_or(local.principal.clone()), ..local }
+    }
+
     /// The same people, as far as lists go. Servers choose what they list by what their client declares, so for this all
     /// is declared that can ever be passed on; what is asked outside of any call is declined.
     pub(super) fn listing(&self, entry: &ServerEntry) -> Self {

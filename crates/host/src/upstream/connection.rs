@@ -5,7 +5,7 @@
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, Weak};
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use contexture::client::{Client, Event};
 use contexture::model::LoggingLevel;
@@ -26,7 +26,6 @@ pub struct Connection {
     pub(super) key: Key,
     /// Whose lists it shows.
     pub(super) circle: Option<contexture::Principal>,
-    pub(super) since: SystemTime,
     in_flight: AtomicUsize,
     /// Resources that are watched over it: it stays.
     watched: AtomicUsize,
@@ -43,7 +42,6 @@ impl Connection {
             desk,
             key,
             circle,
-            since: SystemTime::now(),
             in_flight: AtomicUsize::new(0),
             watched: AtomicUsize::new(0),
             last_used: Mutex::new(Instant::now()),

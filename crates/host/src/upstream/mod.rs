@@ -58,8 +58,6 @@ pub struct Surroundings {
     pub observer: Weak<dyn Observer>,
     /// Connections to one server.
     pub connections: usize,
-    /// How long calls may go on when their connection is replaced.
-    pub drain: Duration,
 }
 
 /// A server that the host uses.

@@ -248,9 +248,7 @@ impl Upstream {
 
     /// Those whose connection it is, as far as lists go.
     fn those_of(&self, connection: &Connection) -> Audience {
-        let personal = connection.circle.is_some();
-        let local = Audience::local(&self.entry, false, personal);
-        Audience { principal: connection.key.principal.clone().unwrap_or(local.principal.clone()), ..local }
+        Audience::of_connection(&self.entry, connection.key.principal.as_ref(), connection.circle.is_some())
     }
 
     /// Headers of modern requests repeat some arguments; which, says the definition.
