@@ -34,7 +34,11 @@ impl Doors {
             "/healthz" => respond(StatusCode::OK, JSON, json!({ "alive": true }).to_string()),
             "/readyz" => self.readiness(),
             "/metrics" => respond(StatusCode::OK, TEXT, self.0.render()),
-            _ => respond(StatusCode::NOT_FOUND, JSON, json!({ "error": "nothing is served at this path" }).to_string()),
+            _ => respond(
+                StatusCode::NOT_FOUND,
+                JSON,
+                json!({ "error": "nothing is served at this path" }).to_string(),
+            ),
         }
     }
 
@@ -42,7 +46,8 @@ impl Doors {
     fn readiness(&self) -> Response<Bytes> {
         let draining = self.0.is_draining();
         let upstreams = self.0.source().map(|source| source.upstreams()).unwrap_or_default();
-        let degraded: Vec<Value> = upstreams.iter().filter(|report| !report.is_usable).map(degraded).collect();
+        let degraded: Vec<Value> =
+            upstreams.iter().filter(|report| !report.is_usable).map(degraded).collect();
         let status = if draining { StatusCode::SERVICE_UNAVAILABLE } else { StatusCode::OK };
         let body = json!({
             "ready": !draining,

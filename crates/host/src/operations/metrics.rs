@@ -119,10 +119,9 @@ impl Outcomes {
     /// All that are not zero.
     pub(super) fn rows(&self) -> impl Iterator<Item = (&'static str, &'static str, u64)> + '_ {
         let row = |at: usize| self.0[at].iter().zip(Outcome::ALL);
-        (0..METHODS.len()).flat_map(move |at| {
-            row(at).map(move |(count, outcome)| (name(at), outcome.word(), count.get()))
-        })
-        .filter(|(_, _, count)| *count > 0)
+        (0..METHODS.len())
+            .flat_map(move |at| row(at).map(move |(count, outcome)| (name(at), outcome.word(), count.get())))
+            .filter(|(_, _, count)| *count > 0)
     }
 }
 
@@ -233,7 +232,8 @@ impl Metrics {
     /// Every server by name; `other` last, if anything was counted for it.
     pub(super) fn all_servers(&self) -> Vec<(String, Arc<ServerCounts>)> {
         let servers = self.servers.read().unwrap_or_else(PoisonError::into_inner);
-        let mut all: Vec<_> = servers.iter().map(|(name, counts)| (name.clone(), Arc::clone(counts))).collect();
+        let mut all: Vec<_> =
+            servers.iter().map(|(name, counts)| (name.clone(), Arc::clone(counts))).collect();
         if self.other.calls.rows().next().is_some() && !servers.contains_key(OTHER) {
             all.push((OTHER.to_owned(), Arc::clone(&self.other)));
         }

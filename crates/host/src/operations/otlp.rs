@@ -51,9 +51,11 @@ impl Settings {
         });
         let Some(given) = given.filter(|_| !is_off) else { return Ok(None) };
         if any("PROTOCOL").is_some_and(|protocol| protocol == "grpc") {
-            return Err("traces are exported over HTTP (OTEL_EXPORTER_OTLP_PROTOCOL=http/json), not over gRPC; \
+            return Err(
+                "traces are exported over HTTP (OTEL_EXPORTER_OTLP_PROTOCOL=http/json), not over gRPC; \
                 collectors have another port for it, usually 4318"
-                .to_owned());
+                    .to_owned(),
+            );
         }
         let endpoint = Url::parse(&given).ok().filter(|url| matches!(url.scheme(), "http" | "https"));
         let millis = |text: String| text.parse().ok().map(Duration::from_millis);
@@ -63,7 +65,10 @@ impl Settings {
             resource: resource(of("OTEL_SERVICE_NAME"), of("OTEL_RESOURCE_ATTRIBUTES")),
             timeout: any("TIMEOUT").and_then(millis).unwrap_or(Duration::from_secs(10)),
             delay: of("OTEL_BSP_SCHEDULE_DELAY").and_then(millis).unwrap_or(Duration::from_secs(5)),
-            queue: of("OTEL_BSP_MAX_QUEUE_SIZE").and_then(|text| text.parse().ok()).unwrap_or(2048).clamp(1, 65_536),
+            queue: of("OTEL_BSP_MAX_QUEUE_SIZE")
+                .and_then(|text| text.parse().ok())
+                .unwrap_or(2048)
+                .clamp(1, 65_536),
         }))
     }
 }
@@ -223,7 +228,8 @@ impl Exporter {
 
     async fn post(&self, body: String) -> Posted {
         let request = self.client.post(self.settings.endpoint.clone()).headers(self.settings.headers.clone());
-        let answer = request.header(reqwest::header::CONTENT_TYPE, "application/json").body(body).send().await;
+        let answer =
+            request.header(reqwest::header::CONTENT_TYPE, "application/json").body(body).send().await;
         match answer {
             Ok(answer) if answer.status().is_success() => Posted::Taken,
             Ok(answer) if matches!(answer.status().as_u16(), 429 | 502 | 503 | 504) => Posted::Later,
@@ -250,7 +256,8 @@ fn encode(resource: &[(String, String)], spans: &[Box<Span>]) -> Value {
 
 fn encode_span(span: &Span) -> Value {
     let outcome = span.outcome.word();
-    let mut attributes: Vec<Value> = span.attributes.iter().map(|(key, value)| attribute(key, value)).collect();
+    let mut attributes: Vec<Value> =
+        span.attributes.iter().map(|(key, value)| attribute(key, value)).collect();
     attributes.push(attribute("contexture.outcome", outcome));
     let mut encoded = json!({
         "traceId": hex(&span.id.trace),

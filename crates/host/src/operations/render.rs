@@ -51,7 +51,11 @@ fn process(metrics: &Metrics, page: &mut Page) {
     page.family("contexture_sessions", "gauge", "Legacy sessions over HTTP.");
     page.line("contexture_sessions", &[], metrics.session_count());
     let parked = metrics.source().map_or(0, |source| source.parked());
-    page.family("contexture_parked_calls", "gauge", "Calls that wait for a client to come back with an answer.");
+    page.family(
+        "contexture_parked_calls",
+        "gauge",
+        "Calls that wait for a client to come back with an answer.",
+    );
     page.line("contexture_parked_calls", &[], parked);
     page.family("contexture_dropped_total", "counter", "What was not kept because there was too much of it.");
     for what in Dropped::ALL {
@@ -104,7 +108,11 @@ fn servers(metrics: &Metrics, page: &mut Page) {
     for (server, counts) in &all {
         page.line("contexture_upstream_calls_in_flight", &[("server", server)], counts.in_flight.get());
     }
-    page.family("contexture_upstream_restarts_total", "counter", "Starts after a server had ended by itself.");
+    page.family(
+        "contexture_upstream_restarts_total",
+        "counter",
+        "Starts after a server had ended by itself.",
+    );
     for (server, counts) in &all {
         page.line("contexture_upstream_restarts_total", &[("server", server)], counts.restarts.get());
     }
@@ -119,7 +127,11 @@ fn servers(metrics: &Metrics, page: &mut Page) {
 
 fn states(metrics: &Metrics, page: &mut Page) {
     let reports = metrics.source().map(|source| source.upstreams()).unwrap_or_default();
-    page.family("contexture_upstream_up", "gauge", "Whether a server can be used, perhaps after it was started.");
+    page.family(
+        "contexture_upstream_up",
+        "gauge",
+        "Whether a server can be used, perhaps after it was started.",
+    );
     for report in &reports {
         page.line("contexture_upstream_up", &[("server", &report.server)], u8::from(report.is_usable));
     }

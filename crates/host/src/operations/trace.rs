@@ -96,7 +96,13 @@ pub(super) struct Span {
 }
 
 impl Span {
-    fn new(trace: [u8; 16], parent: Option<[u8; 8]>, kind: Kind, method: Method, target: Option<&str>) -> Self {
+    fn new(
+        trace: [u8; 16],
+        parent: Option<[u8; 8]>,
+        kind: Kind,
+        method: Method,
+        target: Option<&str>,
+    ) -> Self {
         let method = method.as_str();
         let name = target.map_or_else(|| method.to_owned(), |target| format!("{method} {target}"));
         let mut attributes = vec![("mcp.method.name", method.to_owned())];
