@@ -178,12 +178,9 @@ fn elicitation(name: &str, link: &Link) -> ElicitUrlParams {
 
 /// Until the person is in, or a while.
 async fn wait(name: &str, mut link: Link) -> Result<(), ErrorObject> {
-    let ended = tokio::time::timeout(WAIT, link.standing.wait_for(|now| *now != Standing::Open)).await;
-    let standing = match ended {
-        Ok(Ok(standing)) => standing.clone(),
-        // Too late, or pushed out.
-        Ok(Err(_)) | Err(_) => Standing::Open,
-    };
+    // Too late, or pushed out by others: it is as open as before.
+    let _ = tokio::time::timeout(WAIT, link.standing.wait_for(|now| *now != Standing::Open)).await;
+    let standing = link.standing.borrow().clone();
     match standing {
         Standing::In => Ok(()),
         Standing::Open => Err(visit(name, &link, "you are not logged in yet: finish at the page, then try again")),

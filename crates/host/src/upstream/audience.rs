@@ -121,11 +121,25 @@ impl Audience {
         }
     }
 
-    /// Nobody in particular: for lists that are fetched before anybody came.
-    pub fn nobody(entry: &ServerEntry, has_models: bool) -> Self {
+    /// Whoever runs this process: for lists that are fetched before anybody came.
+    pub fn local(entry: &ServerEntry, has_models: bool, personal: bool) -> Self {
         let here = Declares::answered_here(entry, has_models);
         let principal = Principal::local();
-        Self { principal, session: None, declares: here, here, asks_client: false, personal: false }
+        Self { principal, session: None, declares: here, here, asks_client: false, personal }
+    }
+
+    /// The one whose connection it was, as far as lists go.
+    pub(super) fn of_connection(entry: &ServerEntry, principal: Option<&Principal>, personal: bool) -> Self {
+        let local = Self::local(entry, false, personal);
+        Self { principal: principal.cloned().unwrap_or(local.principal.clone()), ..local }
+    }
+
+    /// The same people, as far as lists go. Servers choose what they list by what their client declares, so for this all
+    /// is declared that can ever be passed on; what is asked outside of any call is declined.
+    pub(super) fn listing(&self, entry: &ServerEntry) -> Self {
+        let roots = entry.roots != RootsFor::None;
+        let declares = Declares { form: true, url: true, sampling: true, sampling_tools: true, roots };
+        Self { session: None, declares, asks_client: false, ..self.clone() }
     }
 
     /// Whose lists they see: everybody's, or their own.
@@ -143,7 +157,8 @@ impl Audience {
         let asks = era != Some(Era::Modern);
         if sharing == Sharing::Everybody && !self.personal {
             // Whoever is asked would be asked for somebody else.
-            let declares = if asks { self.here } else { Declares::default() };
+            let here = if self.asks_client { self.here } else { self.declares };
+            let declares = if asks { here } else { Declares::default() };
             return Key { principal: None, session: None, declares, exclusive: false };
         }
         let one_person = !self.principal.is_anonymous();

@@ -11,7 +11,7 @@ use contexture::client::{Builder, Client, KnownEra};
 use contexture::engine::Patience;
 use contexture::revision::{Era, Revision};
 use contexture::transport::ChildCommand;
-use contexture::{Error, Policy, Result};
+use contexture::{Error, Policy, Principal, Result};
 
 use super::desk::Desk;
 use super::{Declares, Surroundings};
@@ -73,10 +73,11 @@ async fn dial(
             if let Some(socket) = socket {
                 builder = builder.unix_socket(socket);
             }
-            if let (Some(logins), Some(principal)) = (&around.logins, &desk.principal)
-                && let Some(authorization) = logins.authorization_for(entry, principal).await
-            {
-                builder = builder.authorization(authorization);
+            if let Some(logins) = &around.logins {
+                let principal = desk.principal.clone().unwrap_or_else(Principal::anonymous);
+                if let Some(authorization) = logins.authorization_for(entry, &principal) {
+                    builder = builder.authorization(authorization);
+                }
             }
             builder.connect(url).await
         }

@@ -5,7 +5,7 @@
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, Weak};
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use contexture::client::{Client, Event};
 use contexture::model::LoggingLevel;
@@ -26,7 +26,6 @@ pub struct Connection {
     pub(super) key: Key,
     /// Whose lists it shows.
     pub(super) circle: Option<contexture::Principal>,
-    pub(super) since: SystemTime,
     in_flight: AtomicUsize,
     /// Resources that are watched over it: it stays.
     watched: AtomicUsize,
@@ -43,7 +42,6 @@ impl Connection {
             desk,
             key,
             circle,
-            since: SystemTime::now(),
             in_flight: AtomicUsize::new(0),
             watched: AtomicUsize::new(0),
             last_used: Mutex::new(Instant::now()),
@@ -62,7 +60,11 @@ impl Connection {
 
     /// Nobody would miss it.
     pub(super) fn is_idle(&self) -> bool {
-        self.in_flight() == 0 && self.watched.load(Ordering::Acquire) == 0
+        self.in_flight() == 0 && !self.is_watched()
+    }
+
+    pub(super) fn is_watched(&self) -> bool {
+        self.watched.load(Ordering::Acquire) > 0
     }
 
     pub(super) fn last_used(&self) -> Instant {
@@ -74,10 +76,15 @@ impl Connection {
     }
 
     pub(super) fn lease(self: &Arc<Self>, who: &Audience) -> Lease {
-        self.in_flight.fetch_add(1, Ordering::AcqRel);
         if let Some((number, session)) = &who.session {
             self.desk.meet(*number, session);
         }
+        self.hold()
+    }
+
+    /// The use of it by ourselves.
+    pub(super) fn hold(self: &Arc<Self>) -> Lease {
+        self.in_flight.fetch_add(1, Ordering::AcqRel);
         Lease { connection: Arc::clone(self) }
     }
 
@@ -150,7 +157,7 @@ impl Connection {
     }
 
     /// Something that the server said by itself.
-    fn heard(&self, upstream: &Arc<Upstream>, event: Event) -> Option<End> {
+    fn heard(self: &Arc<Self>, upstream: &Arc<Upstream>, event: Event) -> Option<End> {
         match event {
             Event::Log(message) if self.client.era() == Era::Legacy => self.desk.log(message),
             Event::ToolsChanged | Event::PromptsChanged | Event::ResourcesChanged => upstream.lists_changed(self),
@@ -241,6 +248,11 @@ impl Watching {
 
     pub(crate) fn is_usable(&self) -> bool {
         self.0.is_usable()
+    }
+
+    /// Whether both go over one connection.
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
     }
 }
 

@@ -19,13 +19,33 @@ use crate::config::{RootsFor, ServerEntry};
 /// Sessions of one person that hear what a server says outside of any call.
 const SESSIONS: usize = 64;
 
+/// Lists that are not what they were.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Changed {
+    /// The tools.
+    pub tools: bool,
+    /// The prompts.
+    pub prompts: bool,
+    /// The resources or the templates.
+    pub resources: bool,
+}
+
+impl Changed {
+    /// All of them.
+    pub const ALL: Self = Self { tools: true, prompts: true, resources: true };
+
+    pub(super) fn is_some(self) -> bool {
+        self.tools || self.prompts || self.resources
+    }
+}
+
 /// What a server gets for its question.
 pub type Answered = Result<Value, ErrorObject>;
 
 /// Somebody who knows what to do with what upstreams say by themselves. They hold it weakly.
 pub trait Observer: Send + Sync {
     /// What a server offers is not what it was.
-    fn offer_changed(&self, server: &str);
+    fn offer_changed(&self, changed: Changed);
     /// A resource that somebody watches has changed; `who` is whose connection told it, or nobody's own.
     fn resource_updated(&self, entry: &ServerEntry, who: Option<&Principal>, uri: &str);
     /// A server asks something outside of any call.

@@ -109,6 +109,10 @@ impl Unavailable {
         Self { server: server.to_owned(), state, why: shortened(why.into()), retry_after: None, error: None }
     }
 
+    pub(crate) fn starting(server: &str) -> Self {
+        Self::new(server, State::Starting, "it is being started")
+    }
+
     pub(super) fn failed(server: &str, error: Error) -> Self {
         let why = error.to_string();
         Self { error: Some(std::sync::Arc::new(error)), ..Self::new(server, State::Failed, why) }

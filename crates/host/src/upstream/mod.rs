@@ -15,7 +15,7 @@ mod table;
 
 pub use audience::{Audience, Declares};
 pub use connection::{Connection, Lease};
-pub use desk::{Answered, Desk, Observer, Place, Question, Voice};
+pub use desk::{Answered, Changed, Desk, Observer, Place, Question, Voice};
 pub use health::{Health, State, Unavailable};
 
 pub(crate) use connect::LONGEST_CALL;
@@ -34,7 +34,6 @@ use contexture::{Error, Principal};
 use futures_util::future::join_all;
 use tokio::time::Instant;
 
-use crate::catalog::Offer;
 use crate::config::{ServerEntry, Standing};
 use crate::login::Logins;
 use circuit::Circuit;
@@ -45,6 +44,8 @@ use table::Table;
 
 /// Circles of people whose lists are their own, at one server. Those who have not come for longest are forgotten.
 const CIRCLES: usize = 10_000;
+/// How often a connection may be snatched away by somebody quicker.
+const ATTEMPTS: usize = 4;
 
 /// What all upstreams of one host have in common.
 #[derive(Clone)]
@@ -57,8 +58,6 @@ pub struct Surroundings {
     pub observer: Weak<dyn Observer>,
     /// Connections to one server.
     pub connections: usize,
-    /// How long calls may go on when their connection is replaced.
-    pub drain: Duration,
 }
 
 /// A server that the host uses.
@@ -153,30 +152,38 @@ impl Upstream {
     /// When there is none to be had, and why.
     pub async fn lease(self: &Arc<Self>, who: &Audience) -> Result<Lease, Unavailable> {
         self.may_start()?;
-        let key = who.key(self.entry.sharing, self.revision().map(Revision::era));
-        let starting = {
-            let mut table = lock(&self.table);
-            if let Some(lease) = table.take(&key, who) {
+        for _ in 0..ATTEMPTS {
+            let key = who.key(self.entry.sharing, self.revision().map(Revision::era));
+            let starting = {
+                let mut table = lock(&self.table);
+                if let Some(lease) = table.take(&key, who) {
+                    return Ok(lease);
+                }
+                table.starting(&key, || self.start(who.clone()))
+            };
+            let busy = || Unavailable::new(&self.entry.name, State::Busy, "all its connections are in use; try again");
+            let connection = starting.ok_or_else(busy)?.await?;
+            // Where only one call at a time has it, another may have been quicker.
+            if let Some(lease) = lock(&self.table).take_this(&connection, who) {
                 return Ok(lease);
             }
-            table.starting(&key, || self.start(who.clone()))?
-        };
-        let connection = starting.await?;
-        // Another may have been quicker, where only one call at a time has it.
-        match connection.key.exclusive && connection.in_flight() > 0 {
-            true => Err(Unavailable::new(&self.entry.name, State::Busy, "too many calls at once; try again")),
-            false => Ok(connection.lease(who)),
         }
+        Err(Unavailable::new(&self.entry.name, State::Busy, "too many calls at once; try again"))
     }
 
     /// The connection that calls of these people go over, though somebody else may have it to himself at the moment:
     /// for what is watched.
     pub(crate) async fn share(self: &Arc<Self>, who: &Audience) -> Result<Lease, Unavailable> {
-        let key = who.key(self.entry.sharing, self.revision().map(Revision::era));
-        if let Some(lease) = lock(&self.table).share(&key, who) {
-            return Ok(lease);
+        match self.existing(who) {
+            Some(lease) => Ok(lease),
+            None => self.lease(who).await,
         }
-        self.lease(who).await
+    }
+
+    /// A connection of these people that is there, if there is one.
+    pub(crate) fn existing(&self, who: &Audience) -> Option<Lease> {
+        let key = who.key(self.entry.sharing, self.revision().map(Revision::era));
+        lock(&self.table).share(&key, who)
     }
 
     /// Ends everything; calls in flight have a while to finish. Its process is gone when this returns.
@@ -213,26 +220,23 @@ impl Upstream {
         let assumed = who.key(self.entry.sharing, self.revision().map(Revision::era));
         let opened = self.open_admitted(&who, &assumed).await;
         let mut table = lock(&self.table);
-        let opened = match opened {
-            Ok(connection) if self.stopped.load(Ordering::Acquire) => {
-                tokio::spawn(async move { connection.retire(Duration::ZERO).await });
+        let opened = opened.and_then(|connection| {
+            let inserted = if self.stopped.load(Ordering::Acquire) {
                 Err(Unavailable::new(&self.entry.name, State::Stopped, "the gateway is ending"))
+            } else {
+                let busy = || Unavailable::new(&self.entry.name, State::Busy, "all its connections are in use; try again");
+                table.insert(&connection).map_err(|()| busy())
+            };
+            // Whichever has no place ends, and nobody uses it.
+            let (outcome, leaving) = match inserted {
+                Ok(evicted) => (Ok(connection), evicted),
+                Err(unavailable) => (Err(unavailable), Some(connection)),
+            };
+            if let Some(leaving) = leaving {
+                tokio::spawn(async move { leaving.retire(Duration::ZERO).await });
             }
-            Ok(connection) => match table.insert(&connection) {
-                Ok(evicted) => {
-                    if let Some(evicted) = evicted {
-                        tokio::spawn(async move { evicted.retire(Duration::ZERO).await });
-                    }
-                    Ok(connection)
-                }
-                Err(()) => {
-                    tokio::spawn(async move { connection.retire(Duration::ZERO).await });
-                    let why = "all its connections are in use; try again";
-                    Err(Unavailable::new(&self.entry.name, State::Busy, why))
-                }
-            },
-            Err(unavailable) => Err(unavailable),
-        };
+            outcome
+        });
         table.started(&assumed);
         drop(table);
         if let Ok(connection) = &opened {
@@ -315,7 +319,8 @@ impl Upstream {
         let session = connection.key.session.and(who.session.as_ref()).map(|(_, session)| session.clone());
         let (tended, upstream) = (Arc::clone(connection), Arc::downgrade(self));
         tokio::spawn(tended.tend(upstream, session, self.entry.idle_time));
-        self.becomes_lister(connection, who);
+        self.teach(connection);
+        self.becomes_lister(who);
     }
 
     /// A connection is over.
@@ -338,7 +343,7 @@ impl Upstream {
         if lock(&self.table).counts().0 == 0 {
             self.tell(State::Failed, Some(why));
         }
-        if !connection.is_idle()
+        if connection.is_watched()
             && let Some(observer) = self.around.observer.upgrade()
         {
             observer.watching_lost(&self.entry.name);
@@ -402,6 +407,3 @@ impl std::fmt::Debug for Upstream {
         f.debug_struct("Upstream").field("server", &self.entry.name).finish_non_exhaustive()
     }
 }
-
-/// What a circle was offered last.
-type LastOffer = Option<Arc<Offer>>;
