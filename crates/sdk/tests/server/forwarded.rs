@@ -50,23 +50,22 @@ fn tools() -> ListToolsResult {
     let tool = json!({ "name": "add", "title": "Add", "description": "adds", "inputSchema": { "type": "object",
         "properties": { "any": true } }, "outputSchema": { "type": "array" }, "annotations": { "readOnlyHint": true },
         "_meta": { "example.com/kept": 1 } });
-    let mut result = ListToolsResult::default();
-    result.tools = serde_json::from_value(json!([tool])).expect("tools");
-    result
+    let tools = serde_json::from_value(json!([tool])).expect("tools");
+    ListToolsResult { tools, ..ListToolsResult::default() }
 }
 
 /// One result of every kind, with how it is asked for.
 fn every(from: &str) -> Vec<(&'static str, Value, Value)> {
-    let mut prompts = ListPromptsResult::default();
-    prompts.prompts = vec![Prompt::new("p").title("P")].into();
-    let mut resources = ListResourcesResult::default();
-    resources.resources = vec![Resource::new("note://1", "one").title("One")].into();
-    let mut templates = ListResourceTemplatesResult::default();
-    templates.resource_templates = vec![ResourceTemplate::new("note://{n}", "n")].into();
+    let prompts = vec![Prompt::new("p").title("P")].into();
+    let prompts = ListPromptsResult { prompts, ..ListPromptsResult::default() };
+    let resources = vec![Resource::new("note://1", "one").title("One")].into();
+    let resources = ListResourcesResult { resources, ..ListResourcesResult::default() };
+    let resource_templates = vec![ResourceTemplate::new("note://{n}", "n")].into();
+    let templates =
+        ListResourceTemplatesResult { resource_templates, ..ListResourceTemplatesResult::default() };
     let prompt = GetPromptResult::new(vec![PromptMessage::user(Content::text("hello"))]);
     let read = ReadResourceResult::new(vec![ResourceContents::text("note://1", "one").meta(meta())]);
-    let mut completed = CompleteResult::default();
-    completed.completion = Completion::new(["a", "b"]);
+    let completed = CompleteResult { completion: Completion::new(["a", "b"]), ..CompleteResult::default() };
     let completing =
         json!({ "ref": { "type": "ref/prompt", "name": "p" }, "argument": { "name": "x", "value": "" } });
     vec![

@@ -92,10 +92,9 @@ async fn arguments_come_as_they_were_written() {
 }
 
 fn listed() -> ListToolsResult {
-    let mut list = ListToolsResult::default();
     let tool = |name| json!({ "name": name, "inputSchema": { "type": "object" } });
-    list.tools = serde_json::from_value(json!([tool("open"), tool("secret")])).expect("tools");
-    list
+    let tools = serde_json::from_value(json!([tool("open"), tool("secret")])).expect("tools");
+    ListToolsResult { tools, ..ListToolsResult::default() }
 }
 
 /// Lists two tools in the words of the client, and calls any.
