@@ -53,9 +53,9 @@ impl Host {
     /// # Errors
     /// When the configuration contradicts itself.
     pub async fn start(config: Config, services: Services) -> Result<Arc<Self>, String> {
-        let models = models(&config)?;
+        let models = Models::new(&config.sampling)?;
         let parts = Parts {
-            consent: Consent::open(settings(&config, services.state.clone())?),
+            consent: Consent::open(settings(&config, services.state.clone())),
             models: models.clone(),
             limits: config.limits.clone(),
             person: services.person,
@@ -95,8 +95,8 @@ impl Host {
     /// When the configuration contradicts itself; then everything stays as it was.
     pub async fn reload(&self, config: Config) -> Result<(), String> {
         let mut current = self.config.lock().await;
-        let models = models(&config)?;
-        self.gateway.consent.reload(settings(&config, self.state.clone())?);
+        let models = Models::new(&config.sampling)?;
+        self.gateway.consent.reload(settings(&config, self.state.clone()));
         let before = self.gateway.upstreams();
         let leaving = self.put_in_place(&config, models, &before);
         let drain = config.limits.drain_time;
@@ -173,6 +173,7 @@ impl Source for Host {
         let report = |health: Health| UpstreamReport {
             is_usable: !health.state.is_degraded(),
             state: health.state.word(),
+            connections: health.connections,
             server: health.name,
         };
         self.health().into_iter().map(report).collect()
@@ -197,20 +198,11 @@ fn declared(capabilities: &contexture::model::ServerCapabilities) -> contexture:
     declared
 }
 
-fn settings(config: &Config, state: Option<PathBuf>) -> Result<Settings, String> {
-    let policy = serde_json::from_value(config.policy.clone()).map_err(|error| format!("policy: {error}"))?;
-    let audit = config.audit.clone().map(serde_json::from_value).transpose();
-    let audit = audit.map_err(|error| format!("audit: {error}"))?;
+fn settings(config: &Config, state: Option<PathBuf>) -> Settings {
     let limits = CallLimits {
         per_principal: config.limits.calls_per_second,
         at_once: config.limits.concurrent_calls,
         ..CallLimits::default()
     };
-    Ok(Settings { policy, audit, limits, state })
-}
-
-fn models(config: &Config) -> Result<Models, String> {
-    let sampling = config.sampling.clone().map(serde_json::from_value).transpose();
-    let sampling = sampling.map_err(|error| format!("sampling: {error}"))?;
-    Models::new(&sampling.unwrap_or_default())
+    Settings { policy: config.policy.clone(), audit: config.audit.clone(), limits, state }
 }

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use contexture::auth::Secret;
 use contexture_host::config::{Config, LoginFor, Origin, RootsFor, ServerEntry, Sources, TransportSpec};
+use contexture_host::consent::PolicyConfig;
 
 use crate::exit::Failure;
 use crate::gateway::Gateway;
@@ -18,7 +19,7 @@ const ALWAYS: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 
 pub(crate) async fn bridge(options: &Bridging) -> Result<(), Failure> {
     let mut config = Config::new(vec![entry(options)?]);
-    config.policy = serde_json::json!({ "default": "allow" });
+    config.policy = PolicyConfig::allow_all();
     config.limits.drain_time = options.face.grace;
     let state = Sources::of_process().state_folder();
     let gateway = Gateway { face: &options.face, state: &state, person: None };

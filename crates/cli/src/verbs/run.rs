@@ -2,11 +2,9 @@
 //!
 //! Nothing is taken from another host's files unless that host is named, and nothing is ever written to them.
 
-use std::sync::Arc;
-
 use contexture_host::Host;
 use contexture_host::config::{
-    Config, ConfigFile, HostKind, Severity, Sources, Standing, Watcher, discover, load,
+    Config, ConfigError, ConfigFile, HostKind, Severity, Sources, Standing, Watcher, discover, load,
 };
 
 use super::hint::quoted;
@@ -14,7 +12,7 @@ use crate::exit::Failure;
 use crate::gateway::{Gateway, entry};
 use crate::options::Running;
 use crate::terminal::text::safe_line;
-use crate::terminal::{consent, note, person};
+use crate::terminal::{note, person};
 
 /// What we propose to listen on.
 const ADDRESS: &str = "127.0.0.1:8000";
@@ -24,16 +22,13 @@ pub(crate) async fn run(options: &Running) -> Result<(), Failure> {
     if !is_configured(&sources) {
         return Err(nothing(&sources));
     }
-    let config = load(&sources).map_err(|error| Failure::usage(error.to_string()))?;
+    let state = sources.state_folder();
+    let (config, watcher) = read(sources, options.watch).map_err(|error| Failure::usage(error.to_string()))?;
     let config = prepared(config, options);
     if config.servers.is_empty() {
         return Err(empty(&config));
     }
-    let state = sources.state_folder();
-    let watcher = options.watch.then(|| Watcher::new(sources, &config)).transpose();
-    let watcher = watcher.map_err(|error| Failure::usage(format!("cannot watch the configuration: {error}")))?;
-    let person = consent::AtTerminal::open().map(|person| Arc::new(person) as Arc<_>);
-    let gateway = Gateway { face: &options.face, state: &state, person };
+    let gateway = Gateway { face: &options.face, state: &state, person: None };
     let (name, servers) = (config.name.clone(), config.servers.len());
     gateway
         .serve(config, |host, url| async move {
@@ -51,6 +46,13 @@ fn sources(options: &Running) -> Sources {
     sources.import = options.from.iter().flat_map(|hosts| hosts.0.iter().copied()).collect();
     sources.only = options.only.clone();
     sources
+}
+
+fn read(sources: Sources, watched: bool) -> Result<(Config, Option<Watcher>), ConfigError> {
+    if watched {
+        return Watcher::new(sources).map(|(config, watcher)| (config, Some(watcher)));
+    }
+    Ok((load(&sources)?, None))
 }
 
 /// Whether there is anything that we were told to read.
