@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::Limits;
@@ -15,6 +16,8 @@ use super::node::{self, Member, Node, Tree};
 use super::places::{ConfigFile, Sources};
 use super::reading::Reading;
 use super::sections;
+use crate::consent::{AuditConfig, PolicyConfig};
+use crate::sampling::SamplingConfig;
 
 /// How many servers one file, and all files together, may have.
 pub(super) const MOST_SERVERS: usize = 1000;
@@ -37,9 +40,9 @@ pub(super) struct Content {
 pub(super) struct Settings {
     pub(super) name: Option<String>,
     pub(super) import: Vec<HostKind>,
-    pub(super) policy: Option<Value>,
-    pub(super) sampling: Option<Value>,
-    pub(super) audit: Option<Value>,
+    pub(super) policy: Option<PolicyConfig>,
+    pub(super) sampling: Option<SamplingConfig>,
+    pub(super) audit: Option<AuditConfig>,
     pub(super) limits: Option<Limits>,
     /// A digest of all of it, and all of it as it was written, if there is any.
     pub(super) written: Option<([u8; 32], Value)>,
@@ -155,8 +158,14 @@ fn settings(reading: &mut Reading<'_>, members: &[Member]) -> Settings {
             "name" => settings.name = reading.text(node, key),
             "import" => settings.import = import(reading, node),
             "policy" => settings.policy = section(reading, node, key),
-            "sampling" => settings.sampling = section(reading, node, key),
-            "audit" => settings.audit = section(reading, node, key),
+            "sampling" => {
+                settings.sampling = section(reading, node, key).map(|sampling| keys(reading, sampling))
+            }
+            "audit" => {
+                let audit = section::<AuditConfig>(reading, node, key);
+                settings.audit =
+                    audit.map(|audit| AuditConfig { path: reading.base().join(&audit.path), ..audit });
+            }
             "limits" => {
                 let mut limits = Limits::default();
                 sections::limits(reading, node, &mut limits);
@@ -184,15 +193,27 @@ fn import(reading: &mut Reading<'_>, node: &Node) -> Vec<HostKind> {
     nodes.iter().filter_map(|node| reading.one_of(node, "import", &words)).collect()
 }
 
-/// A section that others interpret: an object, with variables in its texts filled in.
-fn section(reading: &mut Reading<'_>, node: &Node, key: &str) -> Option<Value> {
-    match node.tree {
-        Tree::Map(_) => filled(reading, node, key),
-        _ => {
-            reading.error(node.line, format!("{key:?} is {}, not an object", node.kind()));
-            None
-        }
+/// A section that others interpret, with variables in its texts filled in.
+///
+/// Whether it can be interpreted is asked of what was written first: what a variable holds must not be in a complaint.
+fn section<T: DeserializeOwned>(reading: &mut Reading<'_>, node: &Node, key: &str) -> Option<T> {
+    if let Err(error) = serde_json::from_value::<T>(node.to_value()) {
+        reading.error(node.line, format!("{key:?}: {error}"));
+        return None;
     }
+    let filled = serde_json::from_value(filled(reading, node, key)?);
+    if filled.is_err() {
+        reading.error(node.line, format!("{key:?} cannot be used with what its variables hold"));
+    }
+    filled.ok()
+}
+
+/// Files of keys are where this file says, not where we happen to run.
+fn keys(reading: &Reading<'_>, mut sampling: SamplingConfig) -> SamplingConfig {
+    for file in sampling.providers.values_mut().filter_map(|provider| provider.key_file.as_mut()) {
+        *file = reading.base().join(&*file);
+    }
+    sampling
 }
 
 fn filled(reading: &mut Reading<'_>, node: &Node, key: &str) -> Option<Value> {

@@ -1,14 +1,14 @@
 //! One server's entry, key by key, in whichever format; and the entry that comes of it.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use contexture::auth::Secret;
 use contexture::revision::Era;
 use url::Url;
 
-use super::entry::{Login, LoginFor, RootsFor, Scope, ServerEntry, Sharing, Standing, TransportSpec};
+use super::entry::{Login, LoginFor, RootsFor, ServerEntry, Sharing, Standing, TransportSpec};
 use super::env_file;
 use super::format::{Format, Meaning};
 use super::nearest::nearest;
@@ -180,7 +180,7 @@ impl Draft {
             Meaning::EnvVars => self.hand_down(reading, key, node),
             Meaning::EnvFile => {
                 if let Some(file) = reading.text(node, key) {
-                    self.env_files.push((base(reading).join(file), node.line));
+                    self.env_files.push((reading.base().join(file), node.line));
                 }
             }
             _ => self.cwd = reading.text(node, key),
@@ -338,7 +338,7 @@ impl Draft {
             command: command.to_owned(),
             args: self.args.clone(),
             env: self.env.clone(),
-            cwd: self.cwd.as_ref().map(|cwd| base(reading).join(cwd)),
+            cwd: self.cwd.as_ref().map(|cwd| reading.base().join(cwd)),
         }
     }
 
@@ -349,7 +349,7 @@ impl Draft {
         url: &str,
         kind: Option<Kind>,
     ) -> Option<TransportSpec> {
-        let mut socket = self.socket.as_ref().map(|socket| base(reading).join(socket));
+        let mut socket = self.socket.as_ref().map(|socket| reading.base().join(socket));
         let (headers, sse) = (self.headers.clone(), kind == Some(Kind::Sse));
         let parsed = Url::parse(url).ok().filter(|url| match url.scheme() {
             "http" | "https" => url.has_host(),
@@ -376,14 +376,6 @@ impl Draft {
             return None;
         }
         Some(TransportSpec::Http { url: parsed.into(), headers, sse, socket })
-    }
-}
-
-/// What relative paths are relative to.
-fn base<'a>(reading: &Reading<'a>) -> &'a Path {
-    match reading.scope {
-        Scope::User => reading.expand.home,
-        Scope::Project | Scope::CommandLine => reading.expand.workspace,
     }
 }
 

@@ -4,19 +4,22 @@
 //! hosts; but what is held never takes a name from what is not. Everything else (name, policy, sampling, audit, limits) is the
 //! user's word before the project's.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 
-use serde_json::{Map, Value, json};
+use serde_json::Value;
 
 use super::content::{self, Content, MOST_SERVERS, Settings};
 use super::draft::Found;
 use super::entry::{HostKind, Scope, ServerEntry, Standing};
 use super::fault::{ConfigError, Fault, Severity};
 use super::nearest::nearest;
+use super::pattern::Pattern;
 use super::places::{ConfigFile, Sources};
 use super::trust::{Trust, Trusted};
 use super::{Config, Limits};
+use crate::consent::{Decision, PolicyConfig, Rule};
+use crate::sampling::SamplingConfig;
 
 /// Reads all that is configured. Starts nothing.
 ///
@@ -122,10 +125,12 @@ impl Gathered {
         let chosen = merge(select(candidates, &sources.only)?, &mut self.faults);
         let mut config = Config::new(Vec::new());
         config.policy = policy(&settings, &chosen, &mut self.faults);
-        let mut settings = settings.into_iter().map(|(_, settings)| settings);
-        for one in settings.by_ref() {
+        for (_, one) in settings {
             config.name = one.name.filter(|_| config.name == super::NAME).unwrap_or(config.name);
-            config.sampling = config.sampling.or(one.sampling);
+            config.sampling = one
+                .sampling
+                .filter(|_| config.sampling == SamplingConfig::default())
+                .unwrap_or(config.sampling);
             config.audit = config.audit.or(one.audit);
             config.limits =
                 one.limits.filter(|_| config.limits == Limits::default()).unwrap_or(config.limits);
@@ -236,29 +241,21 @@ fn about(entry: &ServerEntry, severity: Severity, what: String) -> Fault {
     Fault { severity, ..fault }
 }
 
-/// All rules in one list, of which the first that matches decides: the user's, the project's, the hints of other hosts.
-fn policy(settings: &[(Scope, Settings)], chosen: &[Found], faults: &mut Vec<Fault>) -> Value {
-    let mut policy = Map::new();
-    let mut rules = Vec::new();
-    for section in settings.iter().filter_map(|(_, settings)| settings.policy.as_ref()?.as_object()) {
-        for (key, value) in section {
-            match (key.as_str(), value) {
-                ("rules", Value::Array(more)) => rules.extend(more.iter().cloned()),
-                _ => _ = policy.entry(key.clone()).or_insert_with(|| value.clone()),
-            }
-        }
+/// All rules in one list, of which the first that matches decides: the user's, the project's, those that other hosts have.
+fn policy(settings: &[(Scope, Settings)], chosen: &[Found], faults: &mut Vec<Fault>) -> PolicyConfig {
+    let mut policy = PolicyConfig::default();
+    for section in settings.iter().filter_map(|(_, settings)| settings.policy.as_ref()) {
+        policy.default = policy.default.or(section.default);
+        policy.rules.extend(section.rules.iter().cloned());
     }
     for found in chosen {
-        rules.extend(hints(found, faults));
+        policy.rules.extend(approvals(found, faults));
     }
-    if !rules.is_empty() {
-        policy.insert("rules".to_owned(), Value::Array(rules));
-    }
-    Value::Object(policy)
+    policy
 }
 
 /// What a user allowed in another host is allowed here, for the very server that it was said of.
-fn hints(found: &Found, faults: &mut Vec<Fault>) -> Vec<Value> {
+fn approvals(found: &Found, faults: &mut Vec<Fault>) -> Vec<Rule> {
     let entry = &found.entry;
     let mut rules = Vec::new();
     for tool in &found.approved {
@@ -275,8 +272,18 @@ fn hints(found: &Found, faults: &mut Vec<Fault>) -> Vec<Value> {
             faults.push(about(entry, Severity::Notice, what));
             continue;
         }
-        let reason = format!("allowed in {}", entry.origin.file.display());
-        rules.push(json!({ "server": entry.name, "tool": tool, "decision": "allow", "reason": reason }));
+        rules.push(Rule {
+            server: Some(Pattern::new(&entry.name)),
+            tool: Some(Pattern::new(tool)),
+            prompt: None,
+            resource: None,
+            kinds: Vec::new(),
+            principal: None,
+            annotations: None,
+            arguments: BTreeMap::new(),
+            decision: Decision::Allow,
+            reason: Some(format!("allowed in {}", entry.origin.file.display())),
+        });
     }
     rules
 }

@@ -31,6 +31,14 @@ impl<'a> Reading<'a> {
         Self { file, host, scope, expand, faults: Vec::new(), server: None, broken: false }
     }
 
+    /// What relative paths are relative to.
+    pub(super) fn base(&self) -> &'a Path {
+        match self.scope {
+            Scope::User => self.expand.home,
+            Scope::Project | Scope::CommandLine => self.expand.workspace,
+        }
+    }
+
     pub(super) fn origin(&self, line: usize) -> Origin {
         Origin { file: self.file.to_owned(), host: self.host, scope: self.scope, line: Some(line) }
     }
