@@ -186,6 +186,7 @@ impl Source for Host {
         let report = |health: Health| UpstreamReport {
             is_usable: !health.state.is_degraded(),
             state: health.state.word(),
+            connections: health.connections,
             server: health.name,
         };
         self.health().into_iter().map(report).collect()

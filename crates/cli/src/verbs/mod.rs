@@ -2,12 +2,15 @@
 //!
 //! A verb never leaves a process behind: not after an error, and not after Ctrl-C.
 
+pub(crate) mod bridge;
 mod call;
 mod hint;
 mod list;
 mod login;
+mod policy;
 mod prompt;
 mod read;
+pub(crate) mod run;
 mod show;
 
 use std::process::ExitCode;
@@ -17,7 +20,7 @@ use serde::Serialize;
 
 use crate::connect::connect;
 use crate::exit::Failure;
-use crate::options::{Door, Format, Target, Verb};
+use crate::options::{Face, Format, Target, Verb};
 use crate::terminal::text::safe_json;
 use crate::terminal::{self};
 
@@ -39,17 +42,18 @@ pub(crate) fn run(verb: &Verb) -> ExitCode {
         Verb::Login { headless, scopes, client_id, port, door } => {
             let wishes =
                 login::Wishes { headless: *headless, scopes, client_id: client_id.as_deref(), port: *port };
-            at(door, login::login(door, wishes))
+            at(door.format, login::login(door, wishes))
         }
-        Verb::Logout(door) => at(door, login::logout(door)),
-        Verb::Auth(door) => at(door, login::status(door)),
+        Verb::Logout(door) => at(door.format, login::logout(door)),
+        Verb::Auth(door) => at(door.format, login::status(door)),
+        Verb::Policy(verb) => at(verb.policies().format, policy::policy(verb)),
         // Those that serve are not on a server.
-        Verb::Demo { .. } | Verb::AuthServer(_) => ExitCode::SUCCESS,
+        Verb::Demo { .. } | Verb::AuthServer(_) | Verb::Run(_) | Verb::Bridge(_) => ExitCode::SUCCESS,
     }
 }
 
 /// Runs what needs no connection, or makes its own.
-fn at(door: &Door, verb: impl Future<Output = Result<(), Failure>>) -> ExitCode {
+fn at(format: Format, verb: impl Future<Output = Result<(), Failure>>) -> ExitCode {
     let work = async {
         tokio::select! {
             biased;
@@ -59,7 +63,7 @@ fn at(door: &Door, verb: impl Future<Output = Result<(), Failure>>) -> ExitCode 
     };
     match alone(work) {
         Ok(()) => ExitCode::SUCCESS,
-        Err(failure) => failure.report(door.format),
+        Err(failure) => failure.report(format),
     }
 }
 
@@ -85,6 +89,11 @@ pub(crate) fn alone<T>(work: impl Future<Output = Result<T, Failure>>) -> Result
 /// Runs on as many threads as the machine has cores.
 pub(crate) fn together<T>(work: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
     run_on(tokio::runtime::Builder::new_multi_thread(), work)
+}
+
+/// One connection is served fastest by the thread that reads it; many share all threads.
+pub(crate) fn serve(face: &Face, work: impl Future<Output = Result<(), Failure>>) -> Result<(), Failure> {
+    if face.listen.is_some() { together(work) } else { alone(work) }
 }
 
 fn run_on<T>(

@@ -10,8 +10,8 @@ struct Two;
 impl Source for Two {
     fn upstreams(&self) -> Vec<UpstreamReport> {
         vec![
-            UpstreamReport { server: "files".into(), state: "ready", is_usable: true },
-            UpstreamReport { server: "git".into(), state: "failed", is_usable: false },
+            UpstreamReport { server: "files".into(), state: "ready", is_usable: true, connections: 3 },
+            UpstreamReport { server: "git".into(), state: "failed", is_usable: false, connections: 0 },
         ]
     }
 
@@ -39,6 +39,7 @@ fn a_server_that_does_not_work_is_named_and_the_gateway_stays_ready() {
         r#"contexture_upstream_up{server="files"} 1"#,
         r#"contexture_upstream_up{server="git"} 0"#,
         r#"contexture_upstream_state{server="git",state="failed"} 1"#,
+        r#"contexture_upstream_connections{server="files"} 3"#,
         "contexture_parked_calls 7",
     ] {
         assert!(page.lines().any(|found| found == line), "{line} in {page}");
