@@ -58,7 +58,8 @@ pub struct Filter {
 impl Filter {
     /// Whether a name is offered.
     pub fn allows(&self, name: &str) -> bool {
-        let included = self.include.as_ref().is_none_or(|some| some.iter().any(|pattern| pattern.matches(name)));
+        let included =
+            self.include.as_ref().is_none_or(|some| some.iter().any(|pattern| pattern.matches(name)));
         included && !self.exclude.iter().any(|pattern| pattern.matches(name))
     }
 

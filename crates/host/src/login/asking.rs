@@ -45,7 +45,10 @@ impl Logins {
         let is_local = matches!(self.way, Way::Here) && person == Principal::local();
         if is_shared && !is_local {
             let how = format!("contexture login {}", target.url);
-            return Err(refused(&name, &format!("wants a login, which whoever runs this gateway does with: {how}")));
+            return Err(refused(
+                &name,
+                &format!("wants a login, which whoever runs this gateway does with: {how}"),
+            ));
         }
         let link = match &self.way {
             Way::Here if is_local => self.begin_here(target, person, context, &wanted.0).await?,
@@ -86,7 +89,10 @@ impl Logins {
             return Ok(again(pending, context));
         }
         let Some((_, origin)) = web.reached_at.get() else {
-            return Err(refused(&target.name, "wants a login, and the gateway was not told where browsers reach it"));
+            return Err(refused(
+                &target.name,
+                "wants a login, and the gateway was not told where browsers reach it",
+            ));
         };
         let (Some(secret), Some(id)) = (unguessable(), unguessable()) else { return Err(no_randomness()) };
         let url = format!("{origin}{}/{secret}", super::pages::PATH);
@@ -96,7 +102,9 @@ impl Logins {
         if table.add(filed(&secret), pending) {
             return Ok(link);
         }
-        Err(ErrorObject::internal("too many people are logging in at this moment: try again in a few minutes"))
+        Err(ErrorObject::internal(
+            "too many people are logging in at this moment: try again in a few minutes",
+        ))
     }
 
     /// A link to the authorization server itself: there is nobody here but the person who started us.
@@ -132,7 +140,8 @@ impl Logins {
         });
         let ending = Ending::of(&task);
         let Ok(Ok(url)) = tokio::time::timeout(FINDING, departures).await else {
-            let why = failure.borrow().clone().unwrap_or_else(|| "its authorization server takes too long".into());
+            let why =
+                failure.borrow().clone().unwrap_or_else(|| "its authorization server takes too long".into());
             return Err(refused(&shown(&target.name), &format!("wants a login: {why}")));
         };
         let mut pending = Pending::new(target, person, caller, want.clone(), url, id[..32].to_owned());
@@ -178,15 +187,14 @@ fn elicitation(name: &str, link: &Link) -> ElicitUrlParams {
 
 /// Until the person is in, or a while.
 async fn wait(name: &str, mut link: Link) -> Result<(), ErrorObject> {
-    let ended = tokio::time::timeout(WAIT, link.standing.wait_for(|now| *now != Standing::Open)).await;
-    let standing = match ended {
-        Ok(Ok(standing)) => standing.clone(),
-        // Too late, or pushed out.
-        Ok(Err(_)) | Err(_) => Standing::Open,
-    };
+    // Too late, or pushed out by others: it is as open as before.
+    let _ = tokio::time::timeout(WAIT, link.standing.wait_for(|now| *now != Standing::Open)).await;
+    let standing = link.standing.borrow().clone();
     match standing {
         Standing::In => Ok(()),
-        Standing::Open => Err(visit(name, &link, "you are not logged in yet: finish at the page, then try again")),
+        Standing::Open => {
+            Err(visit(name, &link, "you are not logged in yet: finish at the page, then try again"))
+        }
         Standing::Failed(why) => Err(visit(name, &link, &format!("the login did not work: {why}"))),
         Standing::Denied => Err(refused(name, "wants a login, and the person said no")),
     }
