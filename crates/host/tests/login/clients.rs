@@ -32,7 +32,7 @@ async fn a_second_client_is_stopped_until_the_person_agrees() {
         });
         let second = stage.client(other("ada", revision).asked(elicitation)).await;
         let error = answered(who(&second).await);
-        assert!(error.message.contains("said no"), "{error}");
+        assert!(error.message.contains("the person said no"), "{error}");
         assert_eq!(all(&stage.seen).len(), before, "the login was used for a client that nobody agreed to");
         assert_eq!(who(&first).await.expect("the first is not concerned"), "ada.far");
     }
