@@ -7,20 +7,44 @@
 //! it would have forbidden must not be allowed meanwhile. What lies in a project's folder starts nothing and decides
 //! nothing until its definition is [trusted](Trust). Nothing here starts a process or opens a connection.
 
+mod changes;
+mod content;
+mod draft;
 mod entry;
+mod env_file;
+mod expand;
 mod fault;
+mod files;
+mod format;
+mod load;
+mod nearest;
+mod node;
 mod pattern;
+mod places;
+mod reading;
+mod schema;
+mod sections;
+mod trust;
+mod watch;
 
 use std::path::PathBuf;
 use std::time::Duration;
 
-use serde_json::Value;
+use crate::consent::{AuditConfig, PolicyConfig};
+use crate::sampling::SamplingConfig;
 
+pub use changes::{Changes, diff};
 pub use entry::{
     HostKind, Login, LoginFor, Origin, RootsFor, Scope, ServerEntry, Sharing, Standing, TransportSpec,
 };
+pub use expand::Environment;
 pub use fault::{ConfigError, Fault, Severity};
+pub use load::{Proposal, Proposed, load, proposals};
 pub use pattern::{Filter, Pattern};
+pub use places::{ConfigFile, Platform, Sources, discover};
+pub use schema::schema;
+pub use trust::{Trust, Trusted};
+pub use watch::Watcher;
 
 /// All that is configured, out of all files that were read. Immutable: after a change there is another one.
 #[derive(Debug, Clone, PartialEq)]
@@ -31,12 +55,12 @@ pub struct Config {
     /// The servers, in the order of their names. Also those that are disabled or held; not those whose entry is broken,
     /// which are among the [faults](Self::faults) only.
     pub servers: Vec<ServerEntry>,
-    /// The policy's object, rules of the user before those of projects and those that other hosts' files hint at.
-    pub policy: Value,
-    /// The sampling section, if there is one.
-    pub sampling: Option<Value>,
-    /// The audit section, if there is one.
-    pub audit: Option<Value>,
+    /// What is allowed: rules of the user, then those of projects, then what other hosts' files allow.
+    pub policy: PolicyConfig,
+    /// Who answers for a model.
+    pub sampling: SamplingConfig,
+    /// Where decisions and calls are written down, if anywhere.
+    pub audit: Option<AuditConfig>,
     /// Bounds.
     pub limits: Limits,
     /// What is wrong, or was left out, and where.
@@ -51,8 +75,8 @@ impl Config {
         Self {
             name: NAME.to_owned(),
             servers,
-            policy: Value::Object(serde_json::Map::new()),
-            sampling: None,
+            policy: PolicyConfig::default(),
+            sampling: SamplingConfig::default(),
             audit: None,
             limits: Limits::default(),
             faults: Vec::new(),

@@ -186,7 +186,7 @@ impl<T: Transport> Connection<T> {
             let Poll::Ready(incoming) = self.transport.poll_receive(cx) else { break };
             moved = true;
             match incoming? {
-                Incoming::Message(frame) => {
+                Incoming::Message(frame) | Incoming::Beside { message: frame, .. } => {
                     if let Some(principal) = self.transport.principal() {
                         self.principal = principal;
                     }

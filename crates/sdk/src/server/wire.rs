@@ -105,6 +105,7 @@ impl Wire {
         self.waker.register(waker);
     }
 
+    #[cfg(feature = "http-server")]
     pub(crate) fn wake(&self) {
         self.waker.wake();
     }
