@@ -2,7 +2,7 @@
 
 use contexture::Client;
 use contexture::revision::Revision;
-use contexture::transport::{ChildCommand, Stderr};
+use contexture::transport::ChildCommand;
 use serde_json::json;
 
 use crate::stage::{BINARY, Home, until};
@@ -12,7 +12,6 @@ fn gateway(home: &Home, config: &str) -> ChildCommand {
         .args(["run", "--config", config])
         .env("HOME", home.path())
         .current_dir(home.path())
-        .stderr(Stderr::Discard)
 }
 
 #[tokio::test]
