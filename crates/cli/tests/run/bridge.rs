@@ -28,8 +28,10 @@ async fn is_the_demo(client: &Client) {
 async fn a_command_becomes_an_address() {
     let home = Home::new();
     for era in ["legacy", "modern", "auto"] {
-        let gateway =
-            Gateway::start(&home, &["bridge", "--listen", "127.0.0.1:0", "--era", era, "--", &home.server(), "demo"]);
+        let gateway = Gateway::start(
+            &home,
+            &["bridge", "--listen", "127.0.0.1:0", "--era", era, "--", &home.server(), "demo"],
+        );
         for revisions in ERAS {
             is_the_demo(&gateway.client_of(revisions).await).await;
         }

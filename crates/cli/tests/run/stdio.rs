@@ -19,7 +19,8 @@ async fn clients_of_both_eras_call_through_it() {
     let home = Home::new();
     let config = home.config(&json!({ "one": home.demo(), "two": home.demo() }));
     for revisions in [Revision::LEGACY.as_slice(), Revision::MODERN.as_slice()] {
-        let client = Client::builder().revisions(revisions).spawn(gateway(&home, &config)).await.expect("a client");
+        let client =
+            Client::builder().revisions(revisions).spawn(gateway(&home, &config)).await.expect("a client");
         let reply = client.call("two__echo", json!({ "message": "hello" })).await.expect("an answer");
         assert_eq!(reply.text(), "hello");
         client.close().await;
