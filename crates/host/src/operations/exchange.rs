@@ -84,6 +84,7 @@ impl Metrics {
     /// A client asks for something.
     pub fn exchange(self: &Arc<Self>, context: &Context, request: &Request) -> Seen {
         let (method, target) = what(request);
+        self.in_flight.up();
         let trail = self.tracer.follow(context, method, target);
         let is_read = trail.is_recorded() || tracing::enabled!(tracing::Level::DEBUG);
         Seen {
@@ -141,6 +142,7 @@ impl Seen {
         if std::mem::replace(&mut self.ended, true) {
             return;
         }
+        self.metrics.in_flight.down();
         self.metrics.exchanges.add(self.method, outcome);
         tracing::debug!(
             mcp.method.name = self.method.as_str(),

@@ -27,6 +27,8 @@ pub struct UpstreamReport {
     pub state: &'static str,
     /// Whether it can be used, perhaps after it was started.
     pub is_usable: bool,
+    /// Connections to it.
+    pub connections: usize,
 }
 
 /// What knows the state of things.
@@ -150,6 +152,7 @@ impl ServerCounts {
 pub struct Metrics {
     pub(super) tracer: Tracer,
     pub(super) exchanges: Outcomes,
+    pub(super) in_flight: Level,
     servers: RwLock<Arc<BTreeMap<String, Arc<ServerCounts>>>>,
     /// Of servers that are not configured.
     other: Arc<ServerCounts>,

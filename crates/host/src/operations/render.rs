@@ -3,6 +3,8 @@
 use std::fmt::Write as _;
 use std::time::UNIX_EPOCH;
 
+use tokio::runtime::Handle;
+
 use super::count::BOUNDS;
 use super::metrics::{Decision, Dropped, METHODS, Metrics, name};
 
@@ -48,6 +50,13 @@ fn process(metrics: &Metrics, page: &mut Page) {
     page.line("process_start_time_seconds", &[], started.unwrap_or_default().as_secs_f64());
     page.family("contexture_draining", "gauge", "Whether the gateway is about to end.");
     page.line("contexture_draining", &[], u8::from(metrics.is_draining()));
+    // Whoever runs this on another runtime has no number for it.
+    if let Ok(runtime) = Handle::try_current() {
+        page.family("contexture_tasks", "gauge", "Tasks of the runtime.");
+        page.line("contexture_tasks", &[], runtime.metrics().num_alive_tasks());
+    }
+    page.family("contexture_calls_in_flight", "gauge", "Requests of clients that are being answered.");
+    page.line("contexture_calls_in_flight", &[], metrics.in_flight.get());
     page.family("contexture_sessions", "gauge", "Legacy sessions over HTTP.");
     page.line("contexture_sessions", &[], metrics.session_count());
     let parked = metrics.source().map_or(0, |source| source.parked());
@@ -134,6 +143,10 @@ fn states(metrics: &Metrics, page: &mut Page) {
     );
     for report in &reports {
         page.line("contexture_upstream_up", &[("server", &report.server)], u8::from(report.is_usable));
+    }
+    page.family("contexture_upstream_connections", "gauge", "Connections to a server.");
+    for report in &reports {
+        page.line("contexture_upstream_connections", &[("server", &report.server)], report.connections);
     }
     page.family("contexture_upstream_state", "gauge", "Always 1; the state is a label.");
     for report in &reports {
