@@ -87,6 +87,7 @@ impl Host {
     pub fn server(&self) -> Server {
         let mut policy = Policy::default();
         policy.patience = PERSON;
+        policy.drain = self.gateway.limits().drain_time;
         let name = lock(&self.name).clone();
         let server = Server::new(name, env!("CARGO_PKG_VERSION"))
             .policy(policy)
