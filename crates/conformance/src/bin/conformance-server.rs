@@ -1,17 +1,26 @@
-//! `conformance-server ADDRESS`: serves the server under test until it is ended. Its first line is the URL.
+//! `conformance-server ADDRESS [legacy|modern]`: serves the server under test until it is ended, in every era or in one
+//! alone. Its first line is the URL.
 #![allow(clippy::print_stdout, reason = "whoever started it waits for the URL")]
 
 use std::process::ExitCode;
 
+use contexture::revision::{Era, Revision};
 use contexture_conformance::server::server;
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> ExitCode {
-    let Some(address) = std::env::args().nth(1) else {
-        eprintln!("usage: conformance-server ADDRESS, such as 127.0.0.1:0");
-        return ExitCode::from(2);
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let (address, era) = match words[..] {
+        [address] => (address, None),
+        [address, "legacy"] => (address, Some(Era::Legacy)),
+        [address, "modern"] => (address, Some(Era::Modern)),
+        _ => {
+            eprintln!("usage: conformance-server ADDRESS [legacy|modern]; an address is 127.0.0.1:0, say");
+            return ExitCode::from(2);
+        }
     };
-    match serve(&address).await {
+    match serve(address, era).await {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("conformance-server: {error}");
@@ -20,8 +29,10 @@ async fn main() -> ExitCode {
     }
 }
 
-async fn serve(address: &str) -> contexture::Result<()> {
-    let bound = server().into_http()?.bind(address).await?;
+async fn serve(address: &str, era: Option<Era>) -> contexture::Result<()> {
+    let spoken: Vec<Revision> =
+        Revision::ALL.iter().copied().filter(|known| era.is_none_or(|era| known.era() == era)).collect();
+    let bound = server().revisions(&spoken).into_http()?.bind(address).await?;
     println!("{}", bound.url());
     bound.serve().await
 }

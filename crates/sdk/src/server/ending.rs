@@ -22,10 +22,7 @@ pub(super) struct Ending {
 }
 
 impl Ending {
-    pub(super) fn new(
-        rules: &'static Rules,
-        structured: Option<(Arc<Tool>, Option<Arc<Checker>>)>,
-    ) -> Self {
+    pub(super) fn new(rules: &'static Rules, structured: Option<(Arc<Tool>, Option<Arc<Checker>>)>) -> Self {
         Self { rules, structured }
     }
 
