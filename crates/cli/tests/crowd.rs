@@ -36,7 +36,7 @@ async fn come_and_go(url: &str) {
 /// One whose server is killed while it works.
 async fn be_killed(url: &str, gateway: &Gateway) -> bool {
     let client = connect(url).await;
-    let call = client.call("demo__sleep", json!({ "seconds": 600 })).start();
+    let call = client.call("demo__sleep", json!({ "ms": 600_000 })).start();
     while !gateway.kill_a_child() && !gateway.is_over() {
         tokio::task::yield_now().await;
     }
