@@ -4,23 +4,24 @@
 
 use std::process::ExitCode;
 
-use contexture::revision::{Era, Revision};
+use contexture::revision::Revision;
 use contexture_conformance::server::server;
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
-    let (address, era) = match words[..] {
-        [address] => (address, None),
-        [address, "legacy"] => (address, Some(Era::Legacy)),
-        [address, "modern"] => (address, Some(Era::Modern)),
+    let of = |wanted: fn(&Revision) -> bool| Revision::ALL.into_iter().filter(wanted).collect::<Vec<_>>();
+    let (address, spoken) = match words[..] {
+        [address] => (address, of(|_| true)),
+        [address, "legacy"] => (address, of(|revision| !revision.is_modern())),
+        [address, "modern"] => (address, of(|revision| revision.is_modern())),
         _ => {
             eprintln!("usage: conformance-server ADDRESS [legacy|modern]; an address is 127.0.0.1:0, say");
             return ExitCode::from(2);
         }
     };
-    match serve(address, era).await {
+    match serve(address, &spoken).await {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("conformance-server: {error}");
@@ -29,10 +30,8 @@ async fn main() -> ExitCode {
     }
 }
 
-async fn serve(address: &str, era: Option<Era>) -> contexture::Result<()> {
-    let spoken: Vec<Revision> =
-        Revision::ALL.iter().copied().filter(|known| era.is_none_or(|era| known.era() == era)).collect();
-    let bound = server().revisions(&spoken).into_http()?.bind(address).await?;
+async fn serve(address: &str, spoken: &[Revision]) -> contexture::Result<()> {
+    let bound = server().revisions(spoken).into_http()?.bind(address).await?;
     println!("{}", bound.url());
     bound.serve().await
 }
