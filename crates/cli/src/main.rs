@@ -7,6 +7,7 @@ mod auth_server;
 mod connect;
 mod demo;
 mod exit;
+mod gateway;
 mod nearest;
 mod options;
 mod story;
@@ -29,11 +30,16 @@ fn main() -> ExitCode {
         Ok(command) => command,
         Err(error) => return misread(&error),
     };
-    trace::start();
+    match &command.verb {
+        Some(Verb::Run(_) | Verb::Bridge(_)) => trace::start_serving(),
+        _ => trace::start(),
+    }
     match &command.verb {
         Some(Verb::Demo { page_size, listen, protect }) => {
             serve_demo(*page_size, listen.as_deref(), protect.as_ref())
         }
+        Some(Verb::Run(running)) => ended(&verbs::serve(&running.face, verbs::run::run(running))),
+        Some(Verb::Bridge(bridging)) => ended(&verbs::serve(&bridging.face, verbs::bridge::bridge(bridging))),
         Some(Verb::AuthServer(issuing)) => ended(&verbs::together(auth_server::serve(issuing))),
         Some(verb) => verbs::run(verb),
         None => story::tell(),

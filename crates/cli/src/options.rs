@@ -2,6 +2,8 @@
 //!
 //! `--` always ends our options; what follows is the server's command.
 
+mod serving;
+
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -11,6 +13,7 @@ use contexture::model::LoggingLevel;
 use contexture::revision::Revision;
 
 use crate::exit::{self, Failure};
+pub(crate) use serving::{Bridging, Face, Running};
 
 /// The Model Context Protocol, whole: any client, any server, any era.
 ///
@@ -38,6 +41,12 @@ pub(crate) enum Verb {
         #[arg(long, value_name = "ISSUER", num_args(0..=1), require_equals = true, requires = "listen")]
         protect: Option<Option<String>>,
     },
+    /// Serves many servers as one, over standard input and output or over HTTP, with consent.
+    ///
+    /// Servers are those of contexture.json, here or in the user's own folder, of files that are named, or of other hosts.
+    Run(Running),
+    /// Serves one server, any transport and era to any other: a URL, or a command after `--`.
+    Bridge(Bridging),
     /// Logs in to a server that wants to know who asks. Afterwards every verb may use it.
     Login {
         /// Opens no browser: shows the address to visit, and takes the one that the browser ends at from

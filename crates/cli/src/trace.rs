@@ -3,8 +3,11 @@
 //! Without `RUST_LOG` only warnings are told, in plain words, and lines of a server that are no messages
 //! are not told one by one but remembered: whoever fails to connect says so once. `RUST_LOG` takes levels
 //! and `target=level` pairs; regular expressions and spans are not understood.
+//!
+//! What serves says more: on a terminal in lines, elsewhere one JSON object a line, for whoever collects them.
 
 use std::fmt::{Debug, Write};
+use std::io::IsTerminal as _;
 use std::sync::OnceLock;
 
 use tracing::field::{Field, Visit};
@@ -12,7 +15,7 @@ use tracing::level_filters::LevelFilter;
 use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Level, Metadata, Subscriber};
 use tracing_subscriber::filter::Targets;
-use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::layer::{Context, Layer, SubscriberExt};
 use tracing_subscriber::util::SubscriberInitExt;
 
 use crate::terminal::note;
@@ -35,6 +38,35 @@ pub(crate) fn start() {
     };
     let lines = tracing_subscriber::fmt::layer().with_writer(std::io::stderr).with_ansi(false);
     let _ = tracing_subscriber::registry().with(wanted).with(lines).try_init();
+}
+
+/// Begins to report on serving: what happens from day to day, and each exchange at `debug`.
+pub(crate) fn start_serving() {
+    let wanted = std::env::var("RUST_LOG").ok().and_then(|wanted| wanted.parse::<Targets>().ok());
+    let wanted = wanted.unwrap_or_else(|| {
+        let ours = ["contexture_host", "contexture::gateway", "contexture::verbs"].map(|ours| (ours, Level::INFO));
+        Targets::new().with_default(Level::WARN).with_targets(ours)
+    });
+    let registry = tracing_subscriber::registry().with(wanted);
+    // Only a second call can fail, and then reporting has begun already.
+    let _ = if std::io::stderr().is_terminal() {
+        registry.with(Lines).try_init()
+    } else {
+        let lines = tracing_subscriber::fmt::layer().json().flatten_event(true).with_current_span(false);
+        registry.with(lines.with_span_list(false).with_writer(std::io::stderr)).try_init()
+    };
+}
+
+/// Events for a person at a terminal, one line each, harmless whatever is in them.
+struct Lines;
+
+impl<S: Subscriber> Layer<S> for Lines {
+    fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
+        let mut words = Words::default();
+        event.record(&mut words);
+        let level = event.metadata().level().as_str().to_ascii_lowercase();
+        note(&format!("contexture: {level}: {}{}", safe_line(&words.message), words.fields));
+    }
 }
 
 /// What the server wrote first that is no message, if it did, in words.

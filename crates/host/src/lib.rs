@@ -9,8 +9,12 @@ pub mod catalog;
 pub mod config;
 pub mod consent;
 pub mod gateway;
+mod host;
 pub mod login;
 pub mod names;
 pub mod operations;
 pub mod sampling;
+mod tls;
 pub mod upstream;
+
+pub use host::{Host, Services};

@@ -66,7 +66,7 @@ pub mod transport;
 
 #[cfg(feature = "client")]
 pub use client::Client;
-pub use contexture_core::{engine, json_rpc, model, revision};
+pub use contexture_core::{engine, json_rpc, model, revision, uri, uri_template};
 pub use error::{AuthorizationFailure, AuthorizationStep, Capability, Error, HttpRefusal, Result};
 pub use policy::Policy;
 pub use scopes::Scopes;

@@ -2,6 +2,8 @@
 //!
 //! Every message that a server sends in these tests is judged by the schema of its revision.
 
+#[path = "support/provider.rs"]
+mod elsewhere;
 #[path = "http_server/inside.rs"]
 mod inside;
 #[path = "http_server/raw.rs"]
@@ -33,10 +35,14 @@ mod modern;
 mod owners;
 #[path = "http_server/pair.rs"]
 mod pair;
+#[path = "http_server/provider.rs"]
+mod provider;
 #[path = "http_server/resumption.rs"]
 mod resumption;
 #[path = "http_server/reviewed.rs"]
 mod reviewed;
+#[path = "http_server/routes.rs"]
+mod routes;
 #[path = "http_server/sessions.rs"]
 mod sessions;
 #[path = "http_server/stateless.rs"]

@@ -2,6 +2,8 @@
 //!
 //! Every message that a server sends in these tests is judged by the schema of its revision.
 
+#[path = "support/provider.rs"]
+mod elsewhere;
 #[path = "server/spoken.rs"]
 mod spoken;
 #[path = "server/support.rs"]
@@ -19,6 +21,8 @@ mod cancellation;
 mod completion;
 #[path = "server/elicitation.rs"]
 mod elicitation;
+#[path = "server/forwarded.rs"]
+mod forwarded;
 #[path = "server/handshake.rs"]
 mod handshake;
 #[path = "server/layers.rs"]
@@ -35,6 +39,8 @@ mod modern;
 mod pagination;
 #[path = "server/panics.rs"]
 mod panics;
+#[path = "server/passed_on.rs"]
+mod passed_on;
 #[path = "server/ping.rs"]
 mod ping;
 #[path = "server/pressure.rs"]
@@ -43,6 +49,8 @@ mod pressure;
 mod progress;
 #[path = "server/prompts.rs"]
 mod prompts;
+#[path = "server/provider.rs"]
+mod provider;
 #[path = "server/resources.rs"]
 mod resources;
 #[path = "server/roots.rs"]

@@ -2,12 +2,14 @@
 //!
 //! A verb never leaves a process behind: not after an error, and not after Ctrl-C.
 
+pub(crate) mod bridge;
 mod call;
 mod hint;
 mod list;
 mod login;
 mod prompt;
 mod read;
+pub(crate) mod run;
 mod show;
 
 use std::process::ExitCode;
@@ -17,7 +19,7 @@ use serde::Serialize;
 
 use crate::connect::connect;
 use crate::exit::Failure;
-use crate::options::{Door, Format, Target, Verb};
+use crate::options::{Door, Face, Format, Target, Verb};
 use crate::terminal::text::safe_json;
 use crate::terminal::{self};
 
@@ -44,7 +46,7 @@ pub(crate) fn run(verb: &Verb) -> ExitCode {
         Verb::Logout(door) => at(door, login::logout(door)),
         Verb::Auth(door) => at(door, login::status(door)),
         // Those that serve are not on a server.
-        Verb::Demo { .. } | Verb::AuthServer(_) => ExitCode::SUCCESS,
+        Verb::Demo { .. } | Verb::AuthServer(_) | Verb::Run(_) | Verb::Bridge(_) => ExitCode::SUCCESS,
     }
 }
 
@@ -85,6 +87,11 @@ pub(crate) fn alone<T>(work: impl Future<Output = Result<T, Failure>>) -> Result
 /// Runs on as many threads as the machine has cores.
 pub(crate) fn together<T>(work: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
     run_on(tokio::runtime::Builder::new_multi_thread(), work)
+}
+
+/// One connection is served fastest by the thread that reads it; many share all threads.
+pub(crate) fn serve(face: &Face, work: impl Future<Output = Result<(), Failure>>) -> Result<(), Failure> {
+    if face.listen.is_some() { together(work) } else { alone(work) }
 }
 
 fn run_on<T>(

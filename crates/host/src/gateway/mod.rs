@@ -1,1 +1,294 @@
-//! (to come)
+//! The host's server face: clients of any era in front, servers of any era behind.
+//!
+//! A call is routed by the catalog, decided about by consent, and passed on as the bytes that came. What servers ask on the
+//! way is passed on to the client whose call it is: in place where both eras wait, in rounds where the client's does not,
+//! with the call [parked](parked) meanwhile if its server cannot be asked again. No token of a client is ever passed on,
+//! and nothing is tried twice that may have been done.
+
+mod asks;
+mod calls;
+mod catalogs;
+mod faults;
+mod legacy;
+mod parked;
+mod rounds;
+mod watches;
+
+use std::any::Any;
+use std::sync::{Arc, Mutex, PoisonError, RwLock, Weak};
+use std::time::Duration;
+
+use contexture::model::{
+    ErrorObject, InputRequest, JsonObject, ListChangedCapability, Method, ResourcesCapability, ServerCapabilities, Tool,
+};
+use contexture::server::{BoxFuture, Context, Operation, OperationResult, Provider, Registry, Reply, Request};
+use contexture::Principal;
+
+use crate::catalog::{PAGE_ITEMS, compact};
+use crate::config::{Limits, ServerEntry};
+use crate::consent::{Consent, Person};
+use crate::login::Logins;
+use crate::operations::{Metrics, Seen};
+use crate::names;
+use crate::sampling::Models;
+use crate::upstream::{Answered, Audience, Desk, Observer, Upstream, lock};
+use catalogs::Catalogs;
+pub(crate) use catalogs::View;
+use parked::Parked;
+use watches::Watches;
+
+/// The code of "this was not allowed". Outside the range that JSON-RPC and MCP reserve.
+pub const DENIED: i64 = -31403;
+
+/// Everything that answers need.
+pub(crate) struct Gateway {
+    pub(crate) upstreams: RwLock<Arc<Vec<Arc<Upstream>>>>,
+    catalogs: Catalogs,
+    pub(crate) consent: Consent,
+    models: RwLock<Models>,
+    limits: RwLock<Arc<Limits>>,
+    person: Option<Arc<dyn Person>>,
+    pub(crate) logins: Option<Arc<Logins>>,
+    pub(crate) metrics: Arc<Metrics>,
+    pub(crate) parked: Parked,
+    watches: Watches,
+    /// Of every server that shows this face.
+    registries: Mutex<Vec<Registry>>,
+    /// With one server whose names are left alone: what that one declares.
+    transparent: RwLock<Option<ServerCapabilities>>,
+    this: Weak<Self>,
+}
+
+/// What a gateway is made of.
+pub(crate) struct Parts {
+    pub(crate) consent: Consent,
+    pub(crate) models: Models,
+    pub(crate) limits: Limits,
+    pub(crate) person: Option<Arc<dyn Person>>,
+    pub(crate) logins: Option<Arc<Logins>>,
+    pub(crate) metrics: Arc<Metrics>,
+}
+
+impl Gateway {
+    pub(crate) fn new(parts: Parts) -> Arc<Self> {
+        Arc::new_cyclic(|this: &Weak<Self>| Self {
+            upstreams: RwLock::default(),
+            catalogs: Catalogs::default(),
+            consent: parts.consent,
+            models: RwLock::new(parts.models),
+            limits: RwLock::new(Arc::new(parts.limits)),
+            person: parts.person,
+            logins: parts.logins,
+            metrics: parts.metrics,
+            parked: Parked::default(),
+            watches: Watches::new(this.clone()),
+            registries: Mutex::default(),
+            transparent: RwLock::default(),
+            this: this.clone(),
+        })
+    }
+
+    /// Who hears what upstreams say by themselves.
+    pub(crate) fn observer(self: &Arc<Self>) -> Weak<dyn Observer> {
+        let observer: Arc<dyn Observer> = Arc::<Self>::clone(self);
+        Arc::downgrade(&observer)
+    }
+
+    pub(crate) fn upstreams(&self) -> Arc<Vec<Arc<Upstream>>> {
+        Arc::clone(&self.upstreams.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// From now on these, in this order. Whoever has taken hold of another goes on with it.
+    pub(crate) fn replace(&self, upstreams: Vec<Arc<Upstream>>, models: Models, limits: Limits) {
+        *self.upstreams.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(upstreams);
+        *self.models.write().unwrap_or_else(PoisonError::into_inner) = models;
+        *self.limits.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(limits);
+        self.changed(catalogs::Changed::ALL);
+    }
+
+    pub(crate) fn declare(&self, capabilities: Option<ServerCapabilities>) {
+        *self.transparent.write().unwrap_or_else(PoisonError::into_inner) = capabilities;
+    }
+
+    pub(crate) fn limits(&self) -> Arc<Limits> {
+        Arc::clone(&self.limits.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn models(&self) -> Models {
+        self.models.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub(crate) fn has_models(&self) -> bool {
+        self.models.read().unwrap_or_else(PoisonError::into_inner).is_configured()
+    }
+
+    /// Those on whose behalf a server is used.
+    fn audience(&self, context: &Context, entry: &ServerEntry, personal: bool) -> Audience {
+        Audience::of(context, entry, self.has_models(), personal)
+    }
+
+    /// Another server that shows this face.
+    pub(crate) fn register(&self, registry: Registry) {
+        lock(&self.registries).push(registry);
+    }
+
+    /// Tells clients that lists have changed, if any of them has seen one.
+    fn changed(&self, changed: catalogs::Changed) {
+        if !self.catalogs.forget() {
+            return;
+        }
+        for registry in &*lock(&self.registries) {
+            if changed.tools {
+                registry.tools_changed();
+            }
+            if changed.prompts {
+                registry.prompts_changed();
+            }
+            if changed.resources {
+                registry.resources_changed();
+            }
+        }
+    }
+
+    async fn answer(self: &Arc<Self>, seen: &Seen, operation: Operation) -> OperationResult {
+        let Operation { context, request } = operation;
+        match request {
+            Request::ListTools(cursor) => self.list(&context, Method::ToolsList, cursor).await,
+            Request::ListPrompts(cursor) => self.list(&context, Method::PromptsList, cursor).await,
+            Request::ListResources(cursor) => self.list(&context, Method::ResourcesList, cursor).await,
+            Request::ListResourceTemplates(cursor) => {
+                self.list(&context, Method::ResourcesTemplatesList, cursor).await
+            }
+            Request::CallTool { name, arguments } => self.call_tool(seen, &context, name, arguments).await,
+            Request::GetPrompt { name, arguments } => self.get_prompt(seen, &context, name, arguments).await,
+            Request::ReadResource(uri) => self.read_resource(seen, &context, uri).await,
+            Request::Complete(params) => self.complete(seen, &context, params).await,
+            Request::Subscribe(uri) => {
+                self.begin_watching(&context, &uri).await?;
+                Ok(Reply::Subscribed(uri))
+            }
+            // Whoever kept count drops what was kept.
+            Request::Unsubscribe(uri) => Ok(Reply::Unsubscribed(uri)),
+            Request::Listen(filter) => self.listen(&context, filter).await,
+            Request::SetLevel(level) => {
+                self.set_level(&context, level);
+                Ok(Reply::LevelSet(level))
+            }
+            _ => Err(ErrorObject::method_not_found("an unknown method")),
+        }
+    }
+
+    async fn list(self: &Arc<Self>, context: &Context, list: Method, cursor: Option<String>) -> OperationResult {
+        let view = self.view(context).await;
+        let page = view.catalog.list(list, context.revision(), cursor.as_deref(), PAGE_ITEMS)?;
+        Ok(Reply::Encoded(page))
+    }
+
+    /// Servers that are there are told at once; others when they are next used.
+    fn set_level(self: &Arc<Self>, context: &Context, level: contexture::model::LoggingLevel) {
+        for upstream in &*self.upstreams() {
+            let personal = self.catalogs.is_personal(context.principal(), &upstream.entry().name);
+            let who = self.audience(context, upstream.entry(), personal);
+            if let Some(lease) = upstream.existing(&who) {
+                tokio::spawn(async move { lease.log_from(Some(level)).await });
+            }
+        }
+    }
+}
+
+impl Observer for Gateway {
+    fn offer_changed(&self, changed: catalogs::Changed) {
+        self.changed(changed);
+    }
+
+    fn resource_updated(&self, entry: &ServerEntry, who: Option<&Principal>, uri: &str) {
+        let uri = if entry.prefix { names::outward_uri(uri, &names::slug(&entry.name)) } else { uri.to_owned() };
+        for registry in &*lock(&self.registries) {
+            match who {
+                Some(principal) => registry.resource_updated_for(principal, &uri),
+                None => registry.resource_updated(&uri),
+            }
+        }
+    }
+
+    fn asked_outside(&self, desk: Arc<Desk>, request: InputRequest) -> BoxFuture<Answered> {
+        let gateway = self.this.upgrade();
+        Box::pin(async move {
+            match gateway {
+                Some(gateway) => asks::outside(&gateway, &desk, request).await,
+                None => Err(ErrorObject::internal("the gateway is ending")),
+            }
+        })
+    }
+
+    fn watching_lost(&self, server: &str) {
+        self.watches.lost(server);
+    }
+
+    fn restarted(&self, server: &str) {
+        self.metrics.restarted(server);
+    }
+}
+
+/// The face that clients see.
+pub(crate) struct Face(pub(crate) Arc<Gateway>);
+
+impl Provider for Face {
+    fn capabilities(&self) -> ServerCapabilities {
+        let transparent = self.0.transparent.read().unwrap_or_else(PoisonError::into_inner);
+        transparent.clone().unwrap_or_else(everything)
+    }
+
+    fn instructions(&self) -> Option<String> {
+        self.0.catalogs.shared().and_then(|view| view.catalog.instructions())
+    }
+
+    fn perform(&self, operation: Operation) -> BoxFuture<OperationResult> {
+        let gateway = Arc::clone(&self.0);
+        Box::pin(async move {
+            let seen = gateway.metrics.exchange(&operation.context, &operation.request);
+            let result = gateway.answer(&seen, operation).await;
+            seen.end(&result);
+            result
+        })
+    }
+
+    fn tool(&self, principal: &Principal, name: &str) -> Option<Arc<Tool>> {
+        let view = self.0.catalogs.known(principal)?;
+        view.catalog.tool(name).map(|route| Arc::clone(&route.definition))
+    }
+
+    fn watch(&self, context: &Context, uri: &str) -> Option<Box<dyn Any + Send + Sync>> {
+        self.0.watches.hold(context, uri)
+    }
+}
+
+/// All that a server may turn out to offer that joins later.
+fn everything() -> ServerCapabilities {
+    ServerCapabilities {
+        tools: Some(ListChangedCapability::announced()),
+        prompts: Some(ListChangedCapability::announced()),
+        resources: Some(ResourcesCapability {
+            subscribe: Some(true),
+            list_changed: Some(true),
+            ..ResourcesCapability::default()
+        }),
+        completions: Some(JsonObject::new()),
+        logging: Some(JsonObject::new()),
+        ..ServerCapabilities::default()
+    }
+}
+
+/// A result as it goes to the client, with the names that things have here.
+fn outward(entry: &ServerEntry, method: Method, result: bytes::Bytes) -> bytes::Bytes {
+    if entry.prefix {
+        crate::catalog::outward(result, method, &names::slug(&entry.name))
+    } else {
+        compact(result)
+    }
+}
+
+/// In milliseconds, for people and programs.
+fn milliseconds(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+}

@@ -1,1 +1,409 @@
-//! (to come)
+//! One server behind us: its connections, how it is, and what it offers.
+//!
+//! A server is started when it is first needed, once for all who wait for it; each [`Audience`] has a connection of its own.
+//! What fails is tried again after a while that grows, and other servers never notice. Nothing here knows the catalog or
+//! decides what is allowed.
+
+mod audience;
+mod circuit;
+mod connect;
+mod connection;
+mod desk;
+mod health;
+mod offer;
+mod table;
+
+pub use audience::{Audience, Declares};
+pub use connection::{Connection, Lease};
+pub use desk::{Answered, Changed, Desk, Observer, Place, Question, Voice};
+pub use health::{Health, State, Unavailable};
+
+pub(crate) use connect::LONGEST_CALL;
+pub(crate) use connection::Watching;
+pub(crate) use desk::{lock, wire};
+pub(crate) use health::shortened;
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, Weak};
+use std::time::{Duration, SystemTime};
+
+use contexture::client::KnownEra;
+use contexture::revision::Revision;
+use contexture::{Error, Principal};
+use futures_util::future::join_all;
+use tokio::time::Instant;
+
+use crate::config::{ServerEntry, Standing};
+use crate::login::Logins;
+use circuit::Circuit;
+use connection::End;
+use desk::Desk as TheDesk;
+use offer::Listing;
+use table::Table;
+
+/// Circles of people whose lists are their own, at one server. Those who have not come for longest are forgotten.
+const CIRCLES: usize = 10_000;
+/// How often a connection may be snatched away by somebody quicker.
+const ATTEMPTS: usize = 4;
+
+/// What all upstreams of one host have in common.
+#[derive(Clone)]
+pub struct Surroundings {
+    /// What we call ourselves.
+    pub name: String,
+    /// Who logs people in, if anybody does.
+    pub logins: Option<Arc<Logins>>,
+    /// Who hears what servers say by themselves.
+    pub observer: Weak<dyn Observer>,
+    /// Connections to one server.
+    pub connections: usize,
+}
+
+/// A server that the host uses.
+pub struct Upstream {
+    entry: Arc<ServerEntry>,
+    around: Surroundings,
+    table: Mutex<Table>,
+    circles: Mutex<HashMap<Option<Principal>, Circle>>,
+    known: Mutex<Option<Revision>>,
+    /// Since when it is as it is, and what went wrong last.
+    story: Mutex<Story>,
+    restarts: AtomicU64,
+    stopped: AtomicBool,
+}
+
+/// What the server is for some people: for everybody, or for one principal with a login of his own.
+#[derive(Default)]
+struct Circle {
+    circuit: Circuit,
+    listing: Listing,
+}
+
+struct Story {
+    state: State,
+    since: SystemTime,
+    last_error: Option<String>,
+}
+
+impl Upstream {
+    /// A server that was not started yet.
+    pub fn new(entry: Arc<ServerEntry>, around: Surroundings) -> Arc<Self> {
+        let state = match entry.standing {
+            Standing::Enabled => State::Idle,
+            Standing::Disabled => State::Disabled,
+            Standing::Held { .. } => State::Held,
+        };
+        Arc::new(Self {
+            table: Mutex::new(Table::new(around.connections)),
+            entry,
+            around,
+            circles: Mutex::default(),
+            known: Mutex::default(),
+            story: Mutex::new(Story { state, since: SystemTime::now(), last_error: None }),
+            restarts: AtomicU64::new(0),
+            stopped: AtomicBool::new(false),
+        })
+    }
+
+    /// Its entry in the configuration.
+    pub fn entry(&self) -> &Arc<ServerEntry> {
+        &self.entry
+    }
+
+    /// The revision that it was last found to speak.
+    pub fn revision(&self) -> Option<Revision> {
+        *lock(&self.known)
+    }
+
+    /// How it is.
+    pub fn health(&self) -> Health {
+        let now = Instant::now();
+        let (connections, in_flight, starting) = lock(&self.table).counts();
+        let story = lock(&self.story);
+        let (mut state, since, last_error) = (story.state, story.since, story.last_error.clone());
+        drop(story);
+        let mut circles = lock(&self.circles);
+        let everybody = circles.entry(None).or_default();
+        let open = everybody.circuit.is_open();
+        let retry_after = everybody.circuit.wait(now).filter(|_| state == State::Failed);
+        drop(circles);
+        state = match state {
+            State::Failed if open => State::CircuitOpen,
+            State::Idle | State::Ready if starting > 0 && connections == 0 => State::Starting,
+            state => state,
+        };
+        Health {
+            name: self.entry.name.clone(),
+            state,
+            since,
+            revision: self.revision(),
+            restarts: self.restarts.load(Ordering::Relaxed),
+            last_error,
+            retry_after,
+            in_flight,
+            connections,
+        }
+    }
+
+    /// A connection for these people; waits while it is being made.
+    ///
+    /// # Errors
+    /// When there is none to be had, and why.
+    pub async fn lease(self: &Arc<Self>, who: &Audience) -> Result<Lease, Unavailable> {
+        self.may_start()?;
+        for _ in 0..ATTEMPTS {
+            let key = who.key(self.entry.sharing, self.revision().map(Revision::era));
+            let starting = {
+                let mut table = lock(&self.table);
+                if let Some(lease) = table.take(&key, who) {
+                    return Ok(lease);
+                }
+                table.starting(&key, || self.start(who.clone()))
+            };
+            let busy = || Unavailable::new(&self.entry.name, State::Busy, "all its connections are in use; try again");
+            let connection = starting.ok_or_else(busy)?.await?;
+            // Where only one call at a time has it, another may have been quicker.
+            if let Some(lease) = lock(&self.table).take_this(&connection, who) {
+                return Ok(lease);
+            }
+        }
+        Err(Unavailable::new(&self.entry.name, State::Busy, "too many calls at once; try again"))
+    }
+
+    /// The connection that calls of these people go over, though somebody else may have it to himself at the moment:
+    /// for what is watched.
+    pub(crate) async fn share(self: &Arc<Self>, who: &Audience) -> Result<Lease, Unavailable> {
+        match self.existing(who) {
+            Some(lease) => Ok(lease),
+            None => self.lease(who).await,
+        }
+    }
+
+    /// A connection of these people that is there, if there is one.
+    pub(crate) fn existing(&self, who: &Audience) -> Option<Lease> {
+        let key = who.key(self.entry.sharing, self.revision().map(Revision::era));
+        lock(&self.table).share(&key, who)
+    }
+
+    /// Ends everything; calls in flight have a while to finish. Its process is gone when this returns.
+    pub async fn stop(&self, drain: Duration) {
+        self.stopped.store(true, Ordering::Release);
+        let connections = lock(&self.table).clear();
+        join_all(connections.iter().map(|connection| connection.retire(drain))).await;
+        self.tell(State::Stopped, None);
+    }
+
+    fn may_start(&self) -> Result<(), Unavailable> {
+        let refuse = |state, why: &str| Err(Unavailable::new(&self.entry.name, state, why));
+        if self.stopped.load(Ordering::Acquire) {
+            return refuse(State::Stopped, "the gateway is ending, or the server was reconfigured; try again");
+        }
+        match &self.entry.standing {
+            Standing::Enabled => Ok(()),
+            Standing::Disabled => refuse(State::Disabled, "it is disabled in the configuration"),
+            Standing::Held { why } => refuse(State::Held, why),
+        }
+    }
+
+    /// Begins to make a connection, on a task of its own: whoever waits for it may go away.
+    fn start(self: &Arc<Self>, who: Audience) -> table::Starting {
+        let upstream = Arc::clone(self);
+        let task = tokio::spawn(async move { upstream.open(who).await });
+        let name = self.entry.name.clone();
+        table::starting(async move {
+            task.await.unwrap_or_else(|_| Err(Unavailable::new(&name, State::Failed, "its start was broken off")))
+        })
+    }
+
+    async fn open(self: Arc<Self>, who: Audience) -> Result<Arc<Connection>, Unavailable> {
+        let assumed = who.key(self.entry.sharing, self.revision().map(Revision::era));
+        let opened = self.open_admitted(&who, &assumed).await;
+        let mut table = lock(&self.table);
+        let opened = opened.and_then(|connection| {
+            let inserted = if self.stopped.load(Ordering::Acquire) {
+                Err(Unavailable::new(&self.entry.name, State::Stopped, "the gateway is ending"))
+            } else {
+                let busy = || Unavailable::new(&self.entry.name, State::Busy, "all its connections are in use; try again");
+                table.insert(&connection).map_err(|()| busy())
+            };
+            // Whichever has no place ends, and nobody uses it.
+            let (outcome, leaving) = match inserted {
+                Ok(evicted) => (Ok(connection), evicted),
+                Err(unavailable) => (Err(unavailable), Some(connection)),
+            };
+            if let Some(leaving) = leaving {
+                tokio::spawn(async move { leaving.retire(Duration::ZERO).await });
+            }
+            outcome
+        });
+        table.started(&assumed);
+        drop(table);
+        if let Ok(connection) = &opened {
+            self.opened(connection, &who);
+        }
+        opened
+    }
+
+    async fn open_admitted(self: &Arc<Self>, who: &Audience, assumed: &audience::Key) -> Result<Arc<Connection>, Unavailable> {
+        let circle = who.circle();
+        self.admit(&circle)?;
+        let mut attempt = Attempt { upstream: self, circle: &circle, done: false };
+        let mut known = self.revision().map(KnownEra::new);
+        let mut key = assumed.clone();
+        let opened = loop {
+            let desk = TheDesk::new(Arc::clone(&self.entry), key.principal.clone(), self.around.observer.clone());
+            let client = match connect::connect(&desk, key.declares, known, &self.around).await {
+                Ok(client) => client,
+                Err(error) => break Err(error),
+            };
+            *lock(&self.known) = Some(client.revision());
+            let right = who.key(self.entry.sharing, Some(client.era()));
+            if right.declares == key.declares || !right.declares.is_some() {
+                break Ok(Connection::new(client, desk, right, circle.clone()));
+            }
+            // It is older than it was, and can only be told at the beginning what it may ask.
+            known = Some(client.known_era());
+            client.close().await;
+            key = right;
+        };
+        attempt.done = true;
+        opened.map_err(|error| self.failed(&circle, error))
+    }
+
+    fn admit(&self, circle: &Option<Principal>) -> Result<(), Unavailable> {
+        let now = Instant::now();
+        let mut circles = lock(&self.circles);
+        let circuit = &mut circles.entry(circle.clone()).or_default().circuit;
+        circuit.admit(now).map_err(|wait| {
+            let why = circuit.last().unwrap_or("it failed too often").to_owned();
+            let refused = Unavailable::new(&self.entry.name, State::CircuitOpen, why);
+            Unavailable { retry_after: Some(wait), ..refused }
+        })
+    }
+
+    /// An attempt failed: when the next one is due, and for whom.
+    fn failed(&self, circle: &Option<Principal>, error: Error) -> Unavailable {
+        // What was known about its era may be what is wrong.
+        *lock(&self.known) = None;
+        let login = crate::login::wanted(&error).is_some();
+        let mut unavailable = Unavailable::failed(&self.entry.name, error);
+        if login {
+            unavailable.state = State::LoginNeeded;
+            self.tell(State::LoginNeeded, Some(unavailable.why.clone()));
+            if let Some(circle) = lock(&self.circles).get_mut(circle) {
+                circle.circuit.given_up();
+            }
+            return unavailable;
+        }
+        let now = Instant::now();
+        let mut circles = lock(&self.circles);
+        let circuit = &mut circles.entry(circle.clone()).or_default().circuit;
+        circuit.failed(now, unavailable.why.clone());
+        unavailable.retry_after = circuit.wait(now);
+        drop(circles);
+        tracing::warn!(server = self.entry.name, error = unavailable.why, "the server is not available");
+        self.tell(State::Failed, Some(unavailable.why.clone()));
+        unavailable
+    }
+
+    fn opened(self: &Arc<Self>, connection: &Arc<Connection>, who: &Audience) {
+        let was = lock(&self.story).state;
+        if was == State::Failed {
+            self.restarts.fetch_add(1, Ordering::Relaxed);
+            if let Some(observer) = self.around.observer.upgrade() {
+                observer.restarted(&self.entry.name);
+            }
+        }
+        tracing::info!(server = self.entry.name, revision = connection.client().revision().as_str(), "connected");
+        let session = connection.key.session.and(who.session.as_ref()).map(|(_, session)| session.clone());
+        let (tended, upstream) = (Arc::clone(connection), Arc::downgrade(self));
+        tokio::spawn(tended.tend(upstream, session, self.entry.idle_time));
+        self.teach(connection);
+        self.becomes_lister(who);
+    }
+
+    /// A connection is over.
+    fn ended(self: &Arc<Self>, connection: &Arc<Connection>, how: &End) {
+        lock(&self.table).remove(connection);
+        if self.stopped.load(Ordering::Acquire) {
+            return;
+        }
+        match how {
+            End::Lost(why) => self.lost(connection, why),
+            End::Idle => self.tell_if_unused(),
+            End::SessionOver | End::Dropped => {}
+        }
+    }
+
+    fn lost(self: &Arc<Self>, connection: &Arc<Connection>, why: &str) {
+        let why = shortened(why.to_owned());
+        tracing::warn!(server = self.entry.name, %why, "the connection was lost");
+        connection.abandon();
+        if lock(&self.table).counts().0 == 0 {
+            self.tell(State::Failed, Some(why));
+        }
+        if connection.is_watched()
+            && let Some(observer) = self.around.observer.upgrade()
+        {
+            observer.watching_lost(&self.entry.name);
+        }
+        self.lister_lost(connection);
+    }
+
+    /// A call failed in a way that says that the connection is of no use.
+    pub(crate) fn suspect(self: &Arc<Self>, lease: &Lease, error: &Error) {
+        let broken = matches!(error, Error::Transport(_) | Error::Closed(_));
+        let connection = lease.connection();
+        if broken && lock(&self.table).remove(connection) && !self.stopped.load(Ordering::Acquire) {
+            self.lost(connection, &error.to_string());
+        }
+    }
+
+    fn resource_updated(&self, connection: &Connection, uri: &str) {
+        if let Some(observer) = self.around.observer.upgrade() {
+            observer.resource_updated(&self.entry, connection.key.principal.as_ref(), uri);
+        }
+    }
+
+    fn tell(&self, state: State, error: Option<String>) {
+        let mut story = lock(&self.story);
+        if story.state != state {
+            story.state = state;
+            story.since = SystemTime::now();
+        }
+        if error.is_some() {
+            story.last_error = error;
+        }
+    }
+
+    fn tell_if_unused(&self) {
+        if lock(&self.table).counts().0 == 0 {
+            self.tell(State::Idle, None);
+        }
+    }
+}
+
+/// An attempt to connect; if it is dropped before it came to anything, another may be made.
+struct Attempt<'a> {
+    upstream: &'a Upstream,
+    circle: &'a Option<Principal>,
+    done: bool,
+}
+
+impl Drop for Attempt<'_> {
+    fn drop(&mut self) {
+        if self.done {
+            return;
+        }
+        if let Some(circle) = lock(&self.upstream.circles).get_mut(self.circle) {
+            circle.circuit.given_up();
+        }
+    }
+}
+
+impl std::fmt::Debug for Upstream {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Upstream").field("server", &self.entry.name).finish_non_exhaustive()
+    }
+}

@@ -4,15 +4,19 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use serde_json::Value;
+
 use super::approval::{Approval, ResourceRead, ToolCall};
 use super::call::ToolReply;
 use super::config::Config;
 use super::keep_alive::KeepAlive;
-use super::responders::{Elicitation, Roots, Sampling};
+use super::responders::{Elicitation, Responder, Roots, Sampling};
 use super::session::ServerIdentity;
 use super::source::{Source, Target};
 use super::{Client, KnownEra};
-use crate::model::{Implementation, LoggingMessageParams, Method};
+use crate::model::{
+    ClientCapabilities, ErrorObject, Implementation, InputRequest, LoggingMessageParams, Method,
+};
 use crate::revision::Revision;
 use crate::transport::ChildCommand;
 #[cfg(feature = "http-client")]
@@ -103,6 +107,22 @@ impl Builder {
     #[must_use]
     pub fn elicitation(mut self, elicitation: Elicitation) -> Self {
         self.config.elicitation = Some(elicitation);
+        self
+    }
+
+    /// Answers whatever the server asks, as it is on the wire, instead of [`roots`](Self::roots),
+    /// [`sampling`](Self::sampling) and [`elicitation`](Self::elicitation): for those who pass it on. Only what the
+    /// capabilities declare is asked; answers are put into the words of the server's revision.
+    #[must_use]
+    pub fn responder<F>(
+        mut self,
+        capabilities: ClientCapabilities,
+        respond: impl Fn(ServerIdentity, InputRequest) -> F + Send + Sync + 'static,
+    ) -> Self
+    where
+        F: Future<Output = Result<Value, ErrorObject>> + Send + 'static,
+    {
+        self.config.responder = Some(Responder::new(capabilities, respond));
         self
     }
 

@@ -31,6 +31,7 @@ mod tool;
 
 use cancel::{Cancel, Canceller};
 use exchanges::Exchanges;
+pub(super) use exchanges::raise;
 pub use reply::ToolReply;
 
 pub(super) type Finish<T> = Box<dyn FnOnce(&Client, &Live, &Bytes) -> Result<T> + Send>;

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::approval::{Approve, ApproveRead, ResultFilter, Sensitivity};
 use super::keep_alive::KeepAlive;
-use super::responders::{Elicitation, Roots, Sampling};
+use super::responders::{Elicitation, Responder, Roots, Sampling};
 use super::session::ServerIdentity;
 use crate::Policy;
 use crate::model::{Implementation, LoggingMessageParams, Method};
@@ -27,6 +27,8 @@ pub(super) struct Config {
     pub(super) roots: Option<Roots>,
     pub(super) sampling: Option<Sampling>,
     pub(super) elicitation: Option<Elicitation>,
+    /// In place of the three.
+    pub(super) responder: Option<Responder>,
     pub(super) approve: Option<Approve>,
     pub(super) approve_reads: Option<ApproveRead>,
     pub(super) sensitivity: Option<Sensitivity>,
@@ -62,6 +64,7 @@ impl Default for Config {
             roots: None,
             sampling: None,
             elicitation: None,
+            responder: None,
             approve: None,
             approve_reads: None,
             sensitivity: None,

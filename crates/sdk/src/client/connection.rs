@@ -112,7 +112,9 @@ impl Connection {
 
     /// Fails what waits, then closes the transport; of a process, waits until it is gone.
     async fn finish(mut self, end: End, local: bool) {
-        let open = self.link.end(&end);
+        self.link.seal(&end);
+        let unsent = self.take_unsent();
+        let open = self.link.end(&end, &unsent);
         // Somebody may have known before.
         let end = self.link.ended().unwrap_or(end);
         if local && !self.deaf {
@@ -252,9 +254,21 @@ impl Connection {
         }
     }
 
+    /// Takes out all requests that the transport has not got. There come no more: the table is sealed.
+    fn take_unsent(&mut self) -> Vec<i64> {
+        let mut unsent: Vec<i64> = self.outbox.drain(..).map(|waits| waits.id).collect();
+        while let Ok(out) = self.queue.try_recv() {
+            if let Out::Request { id, .. } = out {
+                unsent.push(id);
+            }
+        }
+        unsent
+    }
+
     fn received(&mut self, received: Incoming) -> Option<Stop> {
         match received {
-            Incoming::Message(line) => return self.receive(line),
+            Incoming::Message(line) => return self.receive(line, None),
+            Incoming::Beside { of, message } => return self.receive(message, Some(&of)),
             Incoming::Failed { id, failure } => self.failed(&id, failure),
             Incoming::End => return Some(Stop::Ended),
             _ => return self.garbage("a line over the limit", b""),
@@ -324,7 +338,7 @@ struct Over(Arc<Link>);
 
 impl Drop for Over {
     fn drop(&mut self) {
-        self.0.end(&End::Closed("the runtime of the connection is gone".into()));
+        self.0.end(&End::Closed("the runtime of the connection is gone".into()), &[]);
         self.0.over.send_replace(true);
     }
 }

@@ -205,6 +205,8 @@ fn open(live: &Live, method: Method, payload: &Payload, meta: &Meta, patience: P
         meta: Metadata { text: Cow::Owned(meta_text(meta)), wants_progress: false },
         patience,
         cancellable: false,
+        hears_log: false,
+        must_know: false,
         acknowledged: None,
         headers: Vec::new(),
     })

@@ -25,22 +25,23 @@ const BOM: &[u8] = b"\xEF\xBB\xBF";
 const EXCERPT: usize = 120;
 
 impl Connection {
-    pub(super) fn receive(&mut self, mut line: Bytes) -> Option<Stop> {
+    /// Reads a message; `of` is the request of ours that it came beside the answer of, where that is known.
+    pub(super) fn receive(&mut self, mut line: Bytes, of: Option<&RequestId>) -> Option<Stop> {
         if !std::mem::replace(&mut self.begun, true) && line.starts_with(BOM) {
             tracing::warn!("the server began with a byte order mark");
             line = line.slice(BOM.len()..);
         }
         match self.decoder.frame(&line) {
             Ok(Frame::Single(message)) => {
-                self.message(message, &line);
+                self.message(message, &line, of);
                 None
             }
-            Ok(Frame::Batch(items)) => self.batch(&items, &line),
+            Ok(Frame::Batch(items)) => self.batch(&items, &line, of),
             Err(refusal) => self.refused(refusal, &line),
         }
     }
 
-    fn batch(&mut self, items: &[&str], line: &Bytes) -> Option<Stop> {
+    fn batch(&mut self, items: &[&str], line: &Bytes, of: Option<&RequestId>) -> Option<Stop> {
         let allowed = self.link.session.get().is_some_and(|session| session.rules.has_batches);
         if !allowed || items.is_empty() {
             return self.garbage("a batch", line);
@@ -48,7 +49,7 @@ impl Connection {
         let mut decoder = Decoder::new(self.hub.config.policy.limits);
         for item in items {
             match decoder.message(item) {
-                Ok(message) => self.message(message, line),
+                Ok(message) => self.message(message, line, of),
                 Err(refusal) => {
                     if let stop @ Some(_) = self.refused(refusal, line) {
                         return stop;
@@ -59,11 +60,11 @@ impl Connection {
         None
     }
 
-    fn message(&mut self, message: Message<'_>, line: &Bytes) {
+    fn message(&mut self, message: Message<'_>, line: &Bytes, of: Option<&RequestId>) {
         match message {
             Message::Response(response) => self.response(response, line),
             Message::Request(request) => self.request(&request),
-            Message::Notification(notification) => self.notification(&notification),
+            Message::Notification(notification) => self.notification(&notification, of),
         }
     }
 
@@ -206,8 +207,8 @@ impl Connection {
         self.hub.emit(Event::Withdrawn { id, reason: params.reason });
     }
 
-    fn notification(&mut self, notification: &Notification<'_>) {
-        if !self.notified(notification) {
+    fn notification(&mut self, notification: &Notification<'_>, of: Option<&RequestId>) {
+        if !self.notified(notification, of) {
             count(&self.link.counters.dropped_notifications);
         }
     }

@@ -3,6 +3,7 @@
 //! Entering a request, settling it and withdrawing it are single steps under one lock, so that a reply,
 //! an expiry and a caller who loses interest can never all win.
 
+use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
@@ -15,13 +16,13 @@ use super::payload::{Metadata, Payload};
 use super::session::Session;
 use crate::engine::{Patience, Pending};
 use crate::json_rpc::{RequestId, notification_line};
-use crate::model::{Method, ProgressParams, ProgressToken, SubscriptionFilter};
+use crate::model::{LoggingMessageParams, Method, ProgressParams, ProgressToken, SubscriptionFilter};
 use crate::revision::Rules;
 use crate::transport::PersonTime;
 use crate::{Error, Result};
 
-/// Progress that a caller has not looked at yet. More than this is dropped.
-const PROGRESS_QUEUE: usize = 64;
+/// Progress and log messages that a caller has not looked at yet. More than this is dropped.
+const ASIDES: usize = 1024;
 
 /// For a request whose end is watched over by whoever makes it.
 pub(super) const FOR_EVER: Patience =
@@ -69,10 +70,20 @@ impl End {
     }
 }
 
+/// What a server says about one request before it answers.
+pub(super) enum Aside {
+    Progress(ProgressParams),
+    Log(LoggingMessageParams),
+}
+
 /// A request of ours.
 pub(super) struct Entry {
     reply: oneshot::Sender<Result<Bytes>>,
+    asides: Option<mpsc::Sender<Aside>>,
+    /// Of those who asked for it.
     progress: Option<Progress>,
+    hears_log: bool,
+    must_know: bool,
     acknowledged: Option<oneshot::Sender<SubscriptionFilter>>,
     is_listen: bool,
     cancellable: bool,
@@ -89,9 +100,9 @@ pub(super) enum Settled {
     Nothing,
 }
 
+#[derive(Default)]
 struct Progress {
     last: Option<f64>,
-    sender: mpsc::Sender<ProgressParams>,
 }
 
 impl Progress {
@@ -108,6 +119,10 @@ pub(super) struct Outgoing<'a> {
     pub(super) patience: Patience,
     /// Whether giving it up is told to the server.
     pub(super) cancellable: bool,
+    /// Whether log messages that belong to it are given to its caller.
+    pub(super) hears_log: bool,
+    /// Whether its caller must know if the server may have seen it, when the connection ends before the answer.
+    pub(super) must_know: bool,
     pub(super) acknowledged: Option<oneshot::Sender<SubscriptionFilter>>,
     /// What is said twice, where messages have headers.
     pub(super) headers: Vec<(String, String)>,
@@ -115,7 +130,23 @@ pub(super) struct Outgoing<'a> {
 
 struct Table {
     pending: Pending<Entry>,
+    /// Those of them that hear log messages.
+    hearing: BTreeSet<i64>,
     end: Option<End>,
+}
+
+impl Table {
+    fn settle(&mut self, id: &RequestId) -> Option<Entry> {
+        let entry = self.pending.settle(id)?;
+        self.forget_hearing(&entry, id.as_i64());
+        Some(entry)
+    }
+
+    fn forget_hearing(&mut self, entry: &Entry, id: Option<i64>) {
+        if let Some(id) = id.filter(|_| entry.hears_log) {
+            self.hearing.remove(&id);
+        }
+    }
 }
 
 /// What was dropped because it made no sense.
@@ -155,7 +186,7 @@ impl Link {
     ) -> (Arc<Self>, mpsc::UnboundedReceiver<Out>) {
         let (out, queue) = mpsc::unbounded_channel();
         let link = Self {
-            table: Mutex::new(Table { pending: Pending::new(limit), end: None }),
+            table: Mutex::new(Table { pending: Pending::new(limit), hearing: BTreeSet::new(), end: None }),
             out,
             started: Instant::now(),
             person: person.map(|person| (person.clone(), person.spent())),
@@ -205,12 +236,15 @@ impl Link {
     /// Enters a request and queues it.
     pub(super) fn open(self: &Arc<Self>, request: Outgoing<'_>) -> Result<Waiting> {
         let (reply, answer) = oneshot::channel();
-        let progress = request.meta.wants_progress.then(|| mpsc::channel(PROGRESS_QUEUE));
-        let (sender, progress) = progress.unzip();
+        let wants_progress = request.meta.wants_progress;
+        let (sender, asides) = (wants_progress || request.hears_log).then(|| mpsc::channel(ASIDES)).unzip();
         let now = self.now();
         let entry = Entry {
             reply,
-            progress: sender.map(|sender| Progress { last: None, sender }),
+            asides: sender,
+            progress: wants_progress.then(Progress::default),
+            hears_log: request.hears_log,
+            must_know: request.must_know,
             is_listen: request.acknowledged.is_some(),
             acknowledged: request.acknowledged,
             cancellable: request.cancellable,
@@ -227,11 +261,14 @@ impl Link {
             .pending
             .open(entry, request.patience, now)
             .map_err(|full| Error::TooMuch(format!("{} requests are waiting for the server", full.limit)))?;
+        if request.hears_log {
+            table.hearing.insert(id);
+        }
         let line = request.payload.request(id, request.method, &request.meta);
         // The queue is read for as long as the table is open.
         let _ = self.out.send(Out::Request { id, line, headers: request.headers });
         drop(table);
-        Ok(Waiting { link: Arc::clone(self), id, answer: Some(answer), progress, reason: None })
+        Ok(Waiting { link: Arc::clone(self), id, answer: Some(answer), asides, reason: None })
     }
 
     /// Queues a notification that has no parameters.
@@ -253,7 +290,7 @@ impl Link {
 
     /// A response has come. Says who waited for it.
     pub(super) fn settle(&self, id: &RequestId, outcome: Result<Bytes>) -> Settled {
-        let entry = self.table().pending.settle(id);
+        let entry = self.table().settle(id);
         let Some(entry) = entry else { return Settled::Nothing };
         let settled = if entry.is_listen { Settled::Subscription } else { Settled::Call };
         // A caller that goes away at this very moment finds nothing to withdraw.
@@ -283,12 +320,33 @@ impl Link {
         let ProgressToken::Integer(id) = progress.progress_token else { return false };
         let mut table = self.table();
         // Only a call that asked for progress has any: ids are easily guessed.
-        let wanted = table.pending.get_mut(id).and_then(|entry| entry.progress.as_mut());
-        let Some(wanted) = wanted.filter(|wanted| wanted.grows(progress.progress)) else { return false };
+        let Some(entry) = table.pending.get_mut(id) else { return false };
+        let wanted = entry.progress.as_mut().filter(|wanted| wanted.grows(progress.progress));
+        let (Some(wanted), Some(sender)) = (wanted, entry.asides.clone()) else { return false };
         wanted.last = Some(progress.progress);
-        let sender = wanted.sender.clone();
         table.pending.progress(&progress.progress_token, now);
-        sender.try_send(progress).is_ok()
+        sender.try_send(Aside::Progress(progress)).is_ok()
+    }
+
+    /// Gives a log message to the request that it belongs to: the one that it came with or, where messages do not
+    /// say, the only one that hears any. Given back if there is none: who else may read it is not decided here.
+    pub(super) fn log(
+        &self,
+        of: Option<&RequestId>,
+        message: LoggingMessageParams,
+    ) -> Result<(), LoggingMessageParams> {
+        let mut table = self.table();
+        let id = match of {
+            Some(id) => id.as_i64(),
+            None if table.hearing.len() == 1 => table.hearing.first().copied(),
+            None => None,
+        };
+        let entry = id.and_then(|id| table.pending.get_mut(id)).filter(|entry| entry.hears_log);
+        match entry.and_then(|entry| entry.asides.as_ref()) {
+            // One that is too slow loses it, as it loses progress.
+            Some(sender) => Ok(drop(sender.try_send(Aside::Log(message)))),
+            None => Err(message),
+        }
     }
 
     /// When the next request expires.
@@ -299,27 +357,40 @@ impl Link {
     /// Fails one request whose time is over. Its id, and whether the server is to be told.
     pub(super) fn expire(&self) -> Option<(i64, bool)> {
         let now = self.now();
-        let (id, entry) = self.table().pending.expire(now)?;
+        let mut table = self.table();
+        let (id, entry) = table.pending.expire(now)?;
+        table.forget_hearing(&entry, Some(id));
+        drop(table);
         let total = entry.opened.saturating_add(entry.patience.total) <= now;
         let waited = if total { entry.patience.total } else { entry.patience.idle };
         let _ = entry.reply.send(Err(Error::Timeout(waited)));
         Some((id, entry.cancellable))
     }
 
-    /// Fails everything: the connection is over. Returns the requests that the server could be told about.
-    pub(super) fn end(&self, end: &End) -> Vec<i64> {
+    /// The connection is over: from here on nothing is entered.
+    pub(super) fn seal(&self, end: &End) {
+        self.table().end.get_or_insert_with(|| end.clone());
+    }
+
+    /// Fails everything: the connection is over. Those in `unsent` have not left. Returns the requests that the
+    /// server could be told about.
+    pub(super) fn end(&self, end: &End, unsent: &[i64]) -> Vec<i64> {
+        self.seal(end);
         let mut table = self.table();
-        if table.end.is_none() {
-            table.end = Some(end.clone());
-        }
         let entries = table.pending.drain();
+        table.hearing.clear();
         drop(table);
         let mut open = Vec::new();
         for (id, entry) in entries {
-            if entry.cancellable {
+            let left = !unsent.contains(&id);
+            if entry.cancellable && left {
                 open.push(id);
             }
-            let _ = entry.reply.send(Err(end.error()));
+            let error = match entry.must_know && left {
+                true => Error::Interrupted(end.text().to_owned()),
+                false => end.error(),
+            };
+            let _ = entry.reply.send(Err(error));
         }
         open.sort_unstable();
         open
@@ -342,25 +413,25 @@ pub(super) struct Waiting {
     pub(super) id: i64,
     /// Until it is there.
     answer: Option<oneshot::Receiver<Result<Bytes>>>,
-    /// Only of requests that want it.
-    progress: Option<mpsc::Receiver<ProgressParams>>,
+    /// Only of requests that want any.
+    asides: Option<mpsc::Receiver<Aside>>,
     /// What the server is told if the request is withdrawn.
     pub(super) reason: Option<String>,
 }
 
 impl Waiting {
     /// The text of the result; once.
-    pub(super) async fn result(&mut self, mut on_progress: impl FnMut(ProgressParams)) -> Result<Bytes> {
+    pub(super) async fn result(&mut self, mut on_aside: impl FnMut(Aside)) -> Result<Bytes> {
         let Some(answer) = &mut self.answer else { return Err(self.lost()) };
-        let answer = match &mut self.progress {
+        let answer = match &mut self.asides {
             None => answer.await,
-            Some(progress) => loop {
+            Some(asides) => loop {
                 tokio::select! {
                     biased;
-                    Some(progress) = progress.recv() => on_progress(progress),
+                    Some(aside) = asides.recv() => on_aside(aside),
                     answer = &mut *answer => {
-                        while let Ok(progress) = progress.try_recv() {
-                            on_progress(progress);
+                        while let Ok(aside) = asides.try_recv() {
+                            on_aside(aside);
                         }
                         break answer;
                     }
@@ -386,7 +457,7 @@ impl Drop for Waiting {
         if self.answer.is_none() {
             return;
         }
-        let entry = self.link.table().pending.settle(&self.id.into());
+        let entry = self.link.table().settle(&self.id.into());
         if let Some(entry) = entry {
             let (id, reason, tell) = (self.id, self.reason.take(), entry.cancellable);
             let _ = self.link.out.send(Out::Withdraw { id, reason, tell });

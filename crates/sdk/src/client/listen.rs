@@ -149,6 +149,8 @@ impl Client {
             // Silent for as long as nothing changes.
             patience: FOR_EVER,
             cancellable: true,
+            hears_log: false,
+            must_know: false,
             acknowledged: Some(acknowledged),
             headers: Vec::new(),
         })?;

@@ -27,6 +27,7 @@ mod config;
 mod connection;
 mod establish;
 mod events;
+mod forward;
 mod hub;
 mod incoming;
 mod keep_alive;
@@ -49,11 +50,13 @@ pub use builder::Builder;
 pub use call::{Call, CallHandle, ToolReply};
 pub use completer::Completer;
 pub use events::{CallOutcome, Event, Events};
+pub use forward::{Forward, Forwarded};
 pub use keep_alive::{KeepAlive, OnPingFailure};
 pub use lists::Partial;
 pub use responders::{
     ElicitAnswer, Elicitation, Question, Roots, Sampling, SamplingApproval, SamplingQuestion, SamplingReview,
 };
+pub use rounds::InputRequired;
 pub use session::ServerIdentity;
 pub use source::Target;
 
@@ -192,7 +195,7 @@ impl Client {
             }
             tracing::info!("the server no longer knows the session; a new one is opened");
             // It stays so until there is another: if that fails or is given up, the next who comes tries again.
-            forgotten.link.end(&link::End::Forgotten);
+            forgotten.link.end(&link::End::Forgotten, &[]);
             self.renew_unless_closed(&mut source).await?;
         }
         Ok(self.live())

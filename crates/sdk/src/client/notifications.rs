@@ -9,7 +9,7 @@ use serde::de::DeserializeOwned;
 
 use super::connection::Connection;
 use super::events::Event;
-use crate::json_rpc::Notification;
+use crate::json_rpc::{Notification, RequestId};
 use crate::model::{
     CancelledParams, ElicitationCompleteParams, LoggingMessageParams, Meta, Method, ProgressParams,
     ResourceUpdatedParams, SubscriptionsAcknowledgedParams,
@@ -17,16 +17,16 @@ use crate::model::{
 
 impl Connection {
     /// Acts on a notification; `false` if it was dropped.
-    pub(super) fn notified(&mut self, notification: &Notification<'_>) -> bool {
+    pub(super) fn notified(&mut self, notification: &Notification<'_>, of: Option<&RequestId>) -> bool {
         let Some(method) = Method::parse(&notification.method) else { return false };
         let known = self.link.session.get().is_none_or(|session| session.rules.server_may_notify(method));
         if !known || !self.is_ours(notification, method) {
             return false;
         }
-        self.act(method, notification.params.unwrap_or("{}")).is_some()
+        self.act(method, notification.params.unwrap_or("{}"), of).is_some()
     }
 
-    fn act(&mut self, method: Method, params: &str) -> Option<()> {
+    fn act(&mut self, method: Method, params: &str, of: Option<&RequestId>) -> Option<()> {
         match method {
             Method::Progress => {
                 self.within_rate()?;
@@ -35,7 +35,7 @@ impl Connection {
             }
             Method::LogMessage => {
                 self.within_rate()?;
-                self.log(read(params)?)
+                self.log(read(params)?, of)
             }
             Method::Cancelled => {
                 self.withdrawn(read::<CancelledParams>(params)?);
@@ -81,7 +81,9 @@ impl Connection {
         Some(())
     }
 
-    fn log(&mut self, message: LoggingMessageParams) -> Option<()> {
+    /// What one call hears is said to nobody else.
+    fn log(&mut self, message: LoggingMessageParams, of: Option<&RequestId>) -> Option<()> {
+        let Err(message) = self.link.log(of, message) else { return Some(()) };
         if let (Some(on_log), Some(session)) = (&self.hub.config.on_log, self.link.session.get()) {
             // A hook runs on the connection's task, which belongs to everybody.
             let heard = catch_unwind(AssertUnwindSafe(|| on_log(&session.server, &message)));

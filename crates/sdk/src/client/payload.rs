@@ -9,7 +9,7 @@ use std::ops::Range;
 use serde::Serialize;
 use serde_json::value::{RawValue, to_raw_value};
 
-use crate::json_rpc::{RequestId, request_line};
+use crate::json_rpc::{Member, Members, RequestId, request_line};
 use crate::model::Meta;
 use crate::{Error, Result};
 
@@ -111,6 +111,41 @@ impl Payload {
             }
         }
         Ok((payload, meta))
+    }
+
+    /// The members of an object that is text, copied as they stand. Those that are given in other ways (see
+    /// [`Forward`](super::Forward)) are left out.
+    pub(super) fn from_text(text: &str) -> Result<Self> {
+        let mut payload = Self { text: Vec::with_capacity(text.len() + ROOM), values: Vec::new() };
+        let mut end = text.find('{').map_or(text.len(), |at| at + 1);
+        for Member { name, value } in Members::of(text) {
+            end = value.as_ptr() as usize - text.as_ptr() as usize + value.len();
+            if !["_meta", "inputResponses", "requestState"].contains(&&*name) {
+                payload.push_text(Cow::Owned(name.into_owned()), value)?;
+            }
+        }
+        // Reading ends early where something is wrong, and half of what was wanted must not be sent.
+        if text.get(end..).is_none_or(|rest| rest.trim() != "}") {
+            return Err(Error::Misuse("parameters must be an object, and not nested without end".into()));
+        }
+        Ok(payload)
+    }
+
+    /// Adds a member whose value is JSON already.
+    pub(super) fn push_text(&mut self, name: Cow<'static, str>, value: &str) -> Result<()> {
+        if !self.text.is_empty() {
+            self.text.push(b',');
+        }
+        serde_json::to_writer(&mut self.text, &*name).map_err(not_json)?;
+        self.text.push(b':');
+        let start = self.text.len();
+        self.text.extend_from_slice(value.as_bytes());
+        // Outside of strings, where they cannot be, line breaks are as good as spaces; a message has none.
+        while let Some(at) = self.text.get(start..).and_then(|it| memchr::memchr2(b'\n', b'\r', it)) {
+            self.text[start + at] = b' ';
+        }
+        self.values.push((name, start..self.text.len()));
+        Ok(())
     }
 
     /// The line of a request. Requests without parameters leave them out.

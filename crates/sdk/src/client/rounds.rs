@@ -17,8 +17,10 @@ use super::config::Config;
 use super::payload::{Payload, encode};
 use super::responders::{Ask, NoAnswer};
 use super::session::Session;
+use crate::json_rpc::Members;
 use crate::model::{CallToolResult, InputRequest, Method, ResultType};
-use crate::{Error, Result};
+use crate::revision::Rules;
+use crate::{Error, Policy, Result};
 
 /// The rounds of one call.
 pub(super) struct Rounds<'a> {
@@ -28,18 +30,21 @@ pub(super) struct Rounds<'a> {
     done: usize,
 }
 
-/// What a result says before it says anything else.
-#[derive(Deserialize)]
-struct Kind {
-    #[serde(rename = "resultType")]
-    result_type: Option<ResultType>,
-}
-
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct InputRequired {
+struct Wire {
     input_requests: Option<BTreeMap<String, InputRequest>>,
     request_state: Option<Box<RawValue>>,
+}
+
+/// What a modern server wants to know before it goes on.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct InputRequired {
+    /// What it asks, by keys of its own.
+    pub requests: BTreeMap<String, InputRequest>,
+    /// What it wants back, as it was written.
+    pub state: Option<Box<RawValue>>,
 }
 
 /// What the server asks in one round.
@@ -105,49 +110,76 @@ impl<'a> Rounds<'a> {
 
     /// What the server asks, or nothing if this is the result.
     fn read(&mut self, result: &Bytes) -> Result<Option<Asked>> {
-        if !self.session.rules.has_result_type {
-            return Ok(None);
-        }
-        match decode::<Kind>("any request", result)?.result_type {
-            None | Some(ResultType::Complete) => Ok(None),
-            Some(ResultType::InputRequired) => self.input_required(result).map(Some),
-            Some(other) => {
-                Err(Error::PeerMisbehaved(format!("a result of unknown type {:?}", other.as_str())))
-            }
-        }
-    }
-
-    fn input_required(&mut self, result: &Bytes) -> Result<Asked> {
-        if !self.method.is_some_and(|method| self.session.rules.has_input_rounds(method)) {
-            return Err(Error::PeerMisbehaved("the server asks for input where it must not".into()));
-        }
-        let limit = self.config.policy.input_rounds;
+        let policy = &self.config.policy;
+        let read = InputRequired::read(result, self.session.rules, policy, self.method)?;
+        let Some(asked) = read else { return Ok(None) };
+        let limit = policy.input_rounds;
         if self.done == limit {
             return Err(Error::TooMuch(format!("the server asks for input more than {limit} times")));
         }
         self.done += 1;
-        let asked: InputRequired = decode("an input round", result)?;
+        let asks = asked
+            .requests
+            .into_iter()
+            .map(|(key, request)| Ok((key, self.config.ask_in_round(self.session, request)?)))
+            .collect::<Result<_>>()?;
+        Ok(Some(Asked { asks, state: asked.state }))
+    }
+}
+
+impl InputRequired {
+    /// What a result asks; nothing if it is the result of what was wanted.
+    pub(super) fn read(
+        result: &Bytes,
+        rules: &Rules,
+        policy: &Policy,
+        method: Option<Method>,
+    ) -> Result<Option<Self>> {
+        if !rules.has_result_type {
+            return Ok(None);
+        }
+        match result_type(result)? {
+            None | Some(ResultType::Complete) => return Ok(None),
+            Some(ResultType::InputRequired) => {}
+            Some(other) => {
+                let what = format!("a result of unknown type {:?}", other.as_str());
+                return Err(Error::PeerMisbehaved(what));
+            }
+        }
+        if !method.is_some_and(|method| rules.has_input_rounds(method)) {
+            return Err(Error::PeerMisbehaved("the server asks for input where it must not".into()));
+        }
+        Self::checked(decode("an input round", result)?, policy).map(Some)
+    }
+
+    fn checked(asked: Wire, policy: &Policy) -> Result<Self> {
         if asked.input_requests.is_none() && asked.request_state.is_none() {
             return Err(Error::PeerMisbehaved("an input round without requests and without state".into()));
         }
         if asked.request_state.as_ref().is_some_and(|state| !state.get().starts_with('"')) {
             return Err(Error::PeerMisbehaved("the state of an input round is not a string".into()));
         }
-        let limit = self.config.policy.request_state_bytes;
+        let limit = policy.request_state_bytes;
         if asked.request_state.as_ref().is_some_and(|state| state_bytes(state) > limit) {
             return Err(Error::TooMuch(format!("the state of an input round is limited to {limit} bytes")));
         }
         let requests = asked.input_requests.unwrap_or_default();
-        let limit = self.config.policy.input_requests;
+        let limit = policy.input_requests;
         if requests.len() > limit {
             return Err(Error::TooMuch(format!("the server asks more than {limit} things at once")));
         }
-        let asks = requests
-            .into_iter()
-            .map(|(key, request)| Ok((key, self.config.ask_in_round(self.session, request)?)))
-            .collect::<Result<_>>()?;
-        Ok(Asked { asks, state: asked.request_state })
+        Ok(Self { requests, state: asked.request_state })
     }
+}
+
+/// What a result says of its kind. It stands at the front as a rule, so that no more need be looked at.
+fn result_type(result: &Bytes) -> Result<Option<ResultType>> {
+    let fault = |fault: &dyn Display| {
+        Error::PeerMisbehaved(format!("the type of a result cannot be understood: {fault}"))
+    };
+    let text = str::from_utf8(result).map_err(|error| fault(&error))?;
+    let Some(kind) = Members::of(text).find(|member| member.name == "resultType") else { return Ok(None) };
+    serde_json::from_str(kind.value).map_err(|error| fault(&error))
 }
 
 /// How long the state is. Escapes count as what they stand for, so that their choice makes no difference.

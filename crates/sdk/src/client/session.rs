@@ -22,11 +22,17 @@ pub(super) struct Session {
     pub(super) capabilities: ServerCapabilities,
     pub(super) instructions: Option<String>,
     pub(super) server: ServerIdentity,
+    /// What we declare, in the words of the revision.
+    pub(super) declared: ClientCapabilities,
     /// What every modern request says about us.
     meta: Meta,
     /// The same as JSON: alone, and with each log level.
     texts: [OnceLock<String>; 9],
 }
+
+/// Metadata of a request that nobody but its sender sets.
+const OURS: [&str; 5] =
+    [key::PROGRESS_TOKEN, key::PROTOCOL_VERSION, key::CLIENT_CAPABILITIES, key::CLIENT_INFO, key::LOG_LEVEL];
 
 /// Who a server says it is, and what you call it.
 #[derive(Debug, Clone)]
@@ -59,6 +65,7 @@ impl Session {
                 info: Some(result.server_info),
                 revision,
             },
+            declared: capabilities(config, revision.rules()),
             meta: Meta::new(),
             texts: Default::default(),
         }
@@ -71,6 +78,7 @@ impl Session {
             capabilities: result.capabilities,
             instructions: result.instructions,
             server: ServerIdentity { name: config.server_name.clone(), info, revision },
+            declared: capabilities(config, revision.rules()),
             meta: modern_meta(config, revision),
             texts: Default::default(),
         }
@@ -86,10 +94,7 @@ impl Session {
     ) -> Cow<'_, str> {
         let level = level.filter(|_| !self.rules.has_set_level);
         if caller.is_empty() {
-            let text = self.texts.get(level.map_or(0, |level| 1 + level as usize));
-            if let Some(text) = text {
-                return Cow::Borrowed(text.get_or_init(|| meta_text(&self.meta_at(level))));
-            }
+            return Cow::Borrowed(self.own_text(level));
         }
         let mut meta = self.meta_at(level);
         for (name, value) in
@@ -98,6 +103,51 @@ impl Session {
             meta.insert(name.clone(), value.clone());
         }
         Cow::Owned(meta_text(&meta))
+    }
+
+    /// Metadata for a request that is passed on, as JSON: ours, which counts, and what else there is of the
+    /// caller's. Capabilities are those of this one request, where the revision has such.
+    pub(super) fn forwarded_meta(
+        &self,
+        level: Option<LoggingLevel>,
+        capabilities: Option<&ClientCapabilities>,
+        caller: &Meta,
+    ) -> Cow<'_, str> {
+        let level = level.filter(|_| !self.rules.has_set_level);
+        let other = capabilities
+            .filter(|other| self.meta.contains_key(key::CLIENT_CAPABILITIES) && **other != self.declared);
+        let own = match other {
+            None => Cow::Borrowed(self.own_text(level)),
+            Some(capabilities) => {
+                let mut meta = self.meta_at(level);
+                meta.set(key::CLIENT_CAPABILITIES, capabilities);
+                Cow::Owned(meta_text(&meta))
+            }
+        };
+        let mut passed = caller.iter().filter(|(name, _)| !OURS.contains(&name.as_str())).peekable();
+        if passed.peek().is_none() {
+            return own;
+        }
+        let mut text = own.into_owned();
+        for (name, value) in passed {
+            // The brace that closes it makes room.
+            match text.pop() {
+                Some(_) => text.push(','),
+                None => text.push('{'),
+            }
+            // Text and values have a JSON form.
+            text.push_str(&serde_json::to_string(name).unwrap_or_default());
+            text.push(':');
+            text.push_str(&serde_json::to_string(value).unwrap_or_default());
+            text.push('}');
+        }
+        Cow::Owned(text)
+    }
+
+    /// What we say about ourselves, as JSON; made once for each level.
+    fn own_text(&self, level: Option<LoggingLevel>) -> &str {
+        let text = &self.texts[level.map_or(0, |level| 1 + level as usize)];
+        text.get_or_init(|| meta_text(&self.meta_at(level)))
     }
 
     fn meta_at(&self, level: Option<LoggingLevel>) -> Meta {
@@ -156,6 +206,11 @@ pub(super) fn modern_meta(config: &Config, revision: Revision) -> Meta {
 /// What we can do, as far as the revision knows it.
 pub(super) fn capabilities(config: &Config, rules: &Rules) -> ClientCapabilities {
     let yes = |yes: bool| yes.then(JsonObject::new);
+    if let Some(responder) = &config.responder {
+        let mut capabilities = responder.capabilities.clone();
+        capabilities.lower(rules);
+        return capabilities;
+    }
     let mut capabilities = ClientCapabilities {
         roots: config.roots.as_ref().map(|_| ListChangedCapability::announced()),
         sampling: config.sampling.as_ref().map(|sampling| SamplingCapability {

@@ -3,9 +3,11 @@
 //! A modern request is admitted by what it says itself, a legacy one by its session. What a reply changes
 //! about a session is noted here, too. Nothing is sent or run.
 
+use super::Context;
 use super::exchange::Outcome;
 use super::listen::Declared;
 use super::operation::Reply;
+use super::provider::WatchGuard;
 use super::serving::Serving;
 use super::wire::Wire;
 use crate::engine::{self, Exchange, Mirror, PeerCache, admit_modern, negotiate};
@@ -67,7 +69,7 @@ impl Serving {
             protocol_version: revision.to_string(),
             capabilities,
             server_info: self.info.clone(),
-            instructions: self.instructions.clone(),
+            instructions: self.instructions(),
             meta: None,
         };
         result.lower(revision.rules());
@@ -77,9 +79,20 @@ impl Serving {
     }
 }
 
-/// Applies a request of a legacy client to change what it is told. Others change nothing.
+/// What a provider wants to be kept for as long as the session watches what the outcome lets it watch. Asked for
+/// before the session is changed, which is locked then.
+pub(super) fn watched(context: &Context, outcome: &Outcome) -> Option<WatchGuard> {
+    match outcome {
+        Outcome::Complete(Reply::Subscribed(uri)) => context.inner.serving.watch(context, uri),
+        _ => None,
+    }
+}
+
+/// Applies a request of a legacy client to change what it is told. Others change nothing. What is left in `guard`
+/// is to be dropped when the session is not locked any more.
 pub(super) fn note(
     outcome: &Outcome,
+    guard: &mut Option<WatchGuard>,
     session: &mut engine::Session,
     general: &Wire,
 ) -> Result<(), ErrorObject> {
@@ -88,10 +101,14 @@ pub(super) fn note(
         Reply::Subscribed(uri) if !session.watches(uri) => {
             session.subscribe(uri.clone())?;
             general.watch(uri);
+            if let Some(guard) = guard.take() {
+                general.guard(uri, guard);
+            }
         }
         Reply::Unsubscribed(uri) if session.watches(uri) => {
             session.unsubscribe(uri);
             general.unwatch(uri);
+            *guard = general.take_guard(uri);
         }
         Reply::LevelSet(level) => {
             session.set_log_level(*level);

@@ -11,15 +11,17 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 use tower_service::Service;
 
-use super::Context;
 use super::completion::Completing;
+use super::forwarded;
 use super::gate::gate_of;
+use super::listen::{Declared, List};
 use super::operation::{BoxFuture, Operation, OperationResult, Reply, Request};
 use super::output::Failure;
 use super::registry::{CompletionTarget, Table, Tables};
 use super::resource::{Definition, ResourceEntry};
 use super::serving::Serving;
 use super::tool::ToolEntry;
+use super::{Context, Provider};
 use crate::model::{
     CacheScope, CompleteParams, CompleteResult, DiscoverResult, ErrorObject, ListChangedCapability,
     ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, Method, Reference,
@@ -44,8 +46,35 @@ impl Service<Operation> for Bottom {
     }
 
     fn call(&mut self, operation: Operation) -> Self::Future {
-        let serving = Arc::clone(&operation.context.inner.serving);
-        serving.answer(&operation.context, operation.request)
+        let Operation { context, request } = operation;
+        let serving = Arc::clone(&context.inner.serving);
+        if serving.provider.is_none() {
+            return serving.answer(&context, request);
+        }
+        let tool = match &request {
+            Request::CallTool { name, .. } => Some(name.clone()),
+            _ => None,
+        };
+        let work = serving.answer(&context, request);
+        Box::pin(async move { forwarded::opened(&context, work.await?, tool.as_deref()) })
+    }
+}
+
+/// Whether a capability that the method belongs to is among these.
+fn is_declared(capabilities: &ServerCapabilities, method: Method) -> bool {
+    match method {
+        Method::ToolsList | Method::ToolsCall => capabilities.tools.is_some(),
+        Method::PromptsList | Method::PromptsGet => capabilities.prompts.is_some(),
+        Method::ResourcesList | Method::ResourcesTemplatesList | Method::ResourcesRead => {
+            capabilities.resources.is_some()
+        }
+        Method::ResourcesSubscribe | Method::ResourcesUnsubscribe => {
+            capabilities.resources.as_ref().is_some_and(|resources| resources.subscribe == Some(true))
+        }
+        Method::CompletionComplete => capabilities.completions.is_some(),
+        Method::LoggingSetLevel => capabilities.logging.is_some(),
+        Method::ServerDiscover | Method::SubscriptionsListen => true,
+        _ => false,
     }
 }
 
@@ -57,6 +86,9 @@ impl Serving {
 
     /// The same, of one state of the offer.
     pub(super) fn answers_from(&self, tables: &Tables, method: Method) -> bool {
+        if let Some(provider) = &self.provider {
+            return is_declared(&provider.capabilities(), method);
+        }
         let resources = tables.resources.is_offered() || tables.templates.is_offered();
         match method {
             Method::ToolsList | Method::ToolsCall => tables.tools.is_offered(),
@@ -70,8 +102,11 @@ impl Serving {
         }
     }
 
-    /// The capabilities that follow from what is registered.
+    /// The capabilities that follow from what is registered, or those that the provider declares.
     pub(super) fn capabilities(&self) -> ServerCapabilities {
+        if let Some(provider) = &self.provider {
+            return provider.capabilities();
+        }
         let list_changed = || ListChangedCapability {
             list_changed: self.offer.list_changed.then_some(true),
             ..ListChangedCapability::default()
@@ -90,7 +125,16 @@ impl Serving {
         }
     }
 
+    /// How to use the server, for the model.
+    pub(super) fn instructions(&self) -> Option<String> {
+        let provided = self.provider.as_ref().and_then(|provider| provider.instructions());
+        provided.or_else(|| self.instructions.clone())
+    }
+
     pub(super) fn answer(&self, context: &Context, request: Request) -> BoxFuture<OperationResult> {
+        if let Some(provider) = &self.provider {
+            return self.answer_by(&**provider, context, request);
+        }
         let done = match request {
             Request::CallTool { name, arguments } => {
                 return self.call_tool(context, &name, arguments.as_deref().map(RawValue::get));
@@ -110,6 +154,28 @@ impl Serving {
             Request::Listen(filter) => self.honoured(context, filter).map(Reply::Listening),
         };
         Box::pin(std::future::ready(done))
+    }
+
+    /// What belongs to the connection is answered here, everything else by the provider.
+    fn answer_by(
+        &self,
+        provider: &dyn Provider,
+        context: &Context,
+        request: Request,
+    ) -> BoxFuture<OperationResult> {
+        let request = match request {
+            Request::Discover => {
+                let discovered = Reply::Discovered(Box::new(self.discover()));
+                return Box::pin(std::future::ready(Ok(discovered)));
+            }
+            Request::Updated(uri) => return Box::pin(std::future::ready(Ok(Reply::MayTell(uri)))),
+            Request::Listen(wanted) => match self.declared_part(wanted) {
+                Ok(filter) => Request::Listen(filter),
+                Err(error) => return refused(error),
+            },
+            request => request,
+        };
+        provider.perform(Operation { context: context.clone(), request })
     }
 
     pub(super) fn call_tool(
@@ -192,7 +258,7 @@ impl Serving {
         DiscoverResult {
             supported_versions: self.revisions.iter().filter(modern).map(ToString::to_string).collect(),
             capabilities: self.capabilities(),
-            instructions: self.instructions.clone(),
+            instructions: self.instructions(),
             ttl_ms: Some(self.ttl_ms()),
             cache_scope: Some(self.cache_scope()),
             ..DiscoverResult::default()
@@ -205,22 +271,29 @@ impl Serving {
         context: &Context,
         wanted: SubscriptionFilter,
     ) -> Result<SubscriptionFilter, ErrorObject> {
-        let uris = wanted.resource_subscriptions.unwrap_or_default();
+        let mut filter = self.declared_part(wanted)?;
+        if let Some(uris) = &mut filter.resource_subscriptions {
+            uris.retain(|uri| self.known_resource(context, uri).is_ok());
+        }
+        filter.resource_subscriptions = filter.resource_subscriptions.filter(|uris| !uris.is_empty());
+        Ok(filter)
+    }
+
+    /// The part of what a client wants to listen for that is declared.
+    fn declared_part(&self, wanted: SubscriptionFilter) -> Result<SubscriptionFilter, ErrorObject> {
         let limit = self.policy.subscriptions;
-        if uris.len() > limit {
+        let uris = wanted.resource_subscriptions.filter(|uris| !uris.is_empty());
+        if uris.as_ref().is_some_and(|uris| uris.len() > limit) {
             return Err(ErrorObject::invalid_params(format!("a stream may watch {limit} resources")));
         }
-        let lists = |wanted: Option<bool>, method| {
-            (wanted == Some(true) && self.offer.list_changed && self.answers(method)).then_some(true)
-        };
-        let watched = self.answers(Method::ResourcesSubscribe).then(|| {
-            uris.into_iter().filter(|uri| self.known_resource(context, uri).is_ok()).collect::<Vec<_>>()
-        });
+        let declared = Declared::from(&self.capabilities());
+        let lists =
+            |wanted: Option<bool>, list: List| (wanted == Some(true) && list.is_in(declared)).then_some(true);
         Ok(SubscriptionFilter {
-            tools_list_changed: lists(wanted.tools_list_changed, Method::ToolsList),
-            prompts_list_changed: lists(wanted.prompts_list_changed, Method::PromptsList),
-            resources_list_changed: lists(wanted.resources_list_changed, Method::ResourcesList),
-            resource_subscriptions: watched.filter(|uris| !uris.is_empty()),
+            tools_list_changed: lists(wanted.tools_list_changed, List::Tools),
+            prompts_list_changed: lists(wanted.prompts_list_changed, List::Prompts),
+            resources_list_changed: lists(wanted.resources_list_changed, List::Resources),
+            resource_subscriptions: uris.filter(|_| self.answers(Method::ResourcesSubscribe)),
         })
     }
 

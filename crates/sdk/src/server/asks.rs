@@ -18,7 +18,8 @@ use super::Context;
 use super::context::lock;
 use super::form::form_of;
 use super::seal::{Kept, fresh_id};
-use crate::engine::Peer;
+use super::wire::Wire;
+use crate::engine::{Patience, Peer};
 use crate::model::{
     CreateMessageParams, CreateMessageResult, ElicitAction, ElicitParams, ElicitResult, ElicitSchema,
     ElicitValue, ErrorObject, InputRequest, InputRequests, ListRootsResult, Method, Root,
@@ -187,6 +188,54 @@ impl Context {
         done
     }
 
+    /// Passes on a question of another server: elicitation, sampling or roots, as [`elicit`](Self::elicit),
+    /// [`sample`](Self::sample) and [`roots`](Self::roots) ask them, but with the request and the answer as they are
+    /// on the wire.
+    ///
+    /// The handler may run again after this, from its beginning: see [`elicit`](Self::elicit).
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] if the client cannot be asked this, or not in its revision; [`Error::Remote`] if it
+    /// refused, which it can only where it is asked in place.
+    pub async fn pass_on(&self, key: &str, mut request: InputRequest) -> Result<Value> {
+        prepare_any(&mut request, self.peer())?;
+        self.claim(key)?;
+        self.answer_to(key, request).await
+    }
+
+    /// Whether a question ends this exchange, and the handler is run again with the answer; otherwise it waits in
+    /// place.
+    pub fn is_replayed(&self) -> bool {
+        lock(&self.inner.asks).replay
+    }
+
+    /// What an earlier run of this handler [kept](Self::keep), or did [`once`](Self::once), under this key.
+    pub fn recall<T: DeserializeOwned>(&self, key: &str) -> Option<T> {
+        let known = lock(&self.inner.asks).begun()?.kept.memo.get(key).cloned();
+        known.and_then(|value| serde_json::from_value(value).ok())
+    }
+
+    /// Keeps a value for the rest of the call, however often questions make the handler run again. It travels with
+    /// the call, sealed, in place of what was kept under the key before.
+    ///
+    /// # Errors
+    /// [`Error::TooMuch`] when more would be kept than the policy allows; then nothing has changed.
+    pub fn keep<T: Serialize>(&self, key: &str, value: &T) -> Result<()> {
+        let value = serde_json::to_value(value).map_err(|error| Error::Misuse(error.to_string()))?;
+        let limit = self.inner.serving.policy.request_state_bytes;
+        let mut asks = lock(&self.inner.asks);
+        let kept = &mut asks.round().kept;
+        let before = kept.memo.insert(key.to_owned(), value);
+        if kept.sealed_bytes() <= limit {
+            return Ok(());
+        }
+        match before {
+            Some(before) => kept.memo.insert(key.to_owned(), before),
+            None => kept.memo.remove(key),
+        };
+        Err(Error::TooMuch(format!("a call keeps at most {limit} bytes between its rounds")))
+    }
+
     /// Fails unless the client can be asked for this.
     pub(super) fn need(&self, capability: Capability) -> Result<()> {
         need(capability, self.peer())
@@ -201,23 +250,23 @@ impl Context {
         Err(Error::Misuse(format!("two questions have the key {key:?}")))
     }
 
-    async fn ask<T: DeserializeOwned>(&self, key: &str, mut request: InputRequest) -> Result<T> {
-        if !matches!(self.method(), Method::ToolsCall | Method::PromptsGet | Method::ResourcesRead) {
-            return Err(Error::Misuse("questions can be asked by tools, prompts and resources only".into()));
-        }
-        request.lower(self.rules());
-        let answer = if lock(&self.inner.asks).replay {
-            self.replayed(key, request).await?
-        } else {
-            request_now(self, &request).await?
-        };
-        match serde_json::from_value(answer) {
+    async fn ask<T: DeserializeOwned>(&self, key: &str, request: InputRequest) -> Result<T> {
+        match serde_json::from_value(self.answer_to(key, request).await?) {
             Ok(answer) => Ok(answer),
             Err(error) if self.rules().has_server_requests => {
                 Err(Error::PeerMisbehaved(format!("its answer: {error}")))
             }
             Err(error) => self.refuse_answer(key, &error).await,
         }
+    }
+
+    /// The answer as it came.
+    async fn answer_to(&self, key: &str, mut request: InputRequest) -> Result<Value> {
+        if !matches!(self.method(), Method::ToolsCall | Method::PromptsGet | Method::ResourcesRead) {
+            return Err(Error::Misuse("questions can be asked by tools, prompts and resources only".into()));
+        }
+        request.lower(self.rules());
+        if self.is_replayed() { self.replayed(key, request).await } else { request_now(self, &request).await }
     }
 
     /// Ends the exchange, as an unanswered question does.
@@ -236,6 +285,11 @@ impl Context {
             let round = asks.round();
             if let Some(answer) = round.kept.answers.get(key) {
                 return Poll::Ready(Ok(answer.clone()));
+            }
+            // A client that answered more of them at once would be refused.
+            let limit = self.inner.serving.policy.input_requests;
+            if round.wanted.len() >= limit && !round.wanted.contains_key(key) {
+                return Poll::Ready(Err(Error::TooMuch(format!("{limit} questions can be asked at once"))));
             }
             round.wanted.insert(key.to_owned(), request.clone());
             drop(asks);
@@ -294,10 +348,22 @@ pub(super) fn prepare(params: &mut ElicitParams, peer: &Peer) -> Result<()> {
     }
 }
 
+/// The same, for whatever is asked.
+pub(super) fn prepare_any(request: &mut InputRequest, peer: &Peer) -> Result<()> {
+    match request {
+        InputRequest::Elicit(params) => prepare(params, peer),
+        InputRequest::CreateMessage(params) => need(needed_for(params), peer),
+        _ => need(Capability::Roots, peer),
+    }
+}
+
 /// Sends the question over a legacy connection and waits.
 pub(super) async fn request_now(context: &Context, request: &InputRequest) -> Result<Value> {
-    let wire = &context.inner.wire;
-    let patience = context.inner.serving.policy.patience;
+    send(&context.inner.wire, request, context.inner.serving.policy.patience).await
+}
+
+/// Sends a question and waits for the answer.
+pub(super) async fn send(wire: &Arc<Wire>, request: &InputRequest, patience: Patience) -> Result<Value> {
     let answer = match request {
         InputRequest::Elicit(params) => wire.request(Method::ElicitationCreate, Some(params), patience).await,
         InputRequest::CreateMessage(params) => {

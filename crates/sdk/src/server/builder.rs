@@ -22,8 +22,8 @@ use super::registry::CompletionTarget;
 use super::seal::Seal;
 use super::serving::{self, Offer, Serving};
 use super::{
-    BuiltServer, Completer, IntoPrompt, IntoResource, IntoTool, KeepAlive, Operation, Registry, Reply,
-    Session, Stack,
+    BuiltServer, Completer, IntoPrompt, IntoResource, IntoTool, KeepAlive, Operation, Provider, Registry,
+    Reply, Session, Stack,
 };
 use crate::model::{ErrorObject, Icon, Implementation, LoggingLevel, LoggingMessageParams};
 use crate::revision::Revision;
@@ -47,6 +47,7 @@ pub struct Server {
     info: Implementation,
     instructions: Option<String>,
     registry: Registry,
+    provider: Option<Arc<dyn Provider>>,
     policy: Policy,
     key: Option<[u8; 32]>,
     layers: Vec<Box<dyn FnOnce(Stack) -> Stack + Send>>,
@@ -68,6 +69,7 @@ impl Server {
             info: Implementation::new(name, version),
             instructions: None,
             registry: Registry::new(),
+            provider: None,
             policy: Policy::default(),
             key: None,
             layers: Vec::new(),
@@ -121,6 +123,13 @@ impl Server {
     #[must_use]
     pub fn handlers(self, handlers: impl Handlers) -> Self {
         handlers.register(self)
+    }
+
+    /// Offers what somebody else has: a gateway. Such a server has no tools, prompts and resources of its own.
+    #[must_use]
+    pub fn provided_by(mut self, provider: impl Provider) -> Self {
+        self.provider = Some(Arc::new(provider));
+        self
     }
 
     /// Completes an argument of a prompt.
@@ -338,7 +347,11 @@ impl Server {
         if let Some(fault) = self.fault {
             return Err(fault);
         }
-        completeness::check(&self.registry.tables(), |state| self.states.contains_key(&state))?;
+        let tables = self.registry.tables();
+        if self.provider.is_some() && tables.offers_anything() {
+            return Err(Error::Misuse("what a provider offers is all that its server offers".into()));
+        }
+        completeness::check(&tables, |state| self.states.contains_key(&state))?;
         let stack = self
             .layers
             .into_iter()
@@ -350,6 +363,7 @@ impl Server {
             info: self.info,
             instructions: self.instructions,
             registry: self.registry,
+            provider: self.provider,
             policy: self.policy,
             stack,
             hooks: self.hooks,

@@ -6,8 +6,8 @@ use std::collections::HashMap;
 use std::hash::Hash;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-use super::Registry;
 use super::wire::Wire;
+use super::{Principal, Registry};
 
 /// Something that clients may want to know.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,7 +25,14 @@ pub(crate) enum Change {
 #[derive(Debug, Default)]
 pub(crate) struct Bus {
     /// By address, so that each can leave at once: there may be many thousands.
-    members: Mutex<HashMap<usize, Weak<Wire>>>,
+    members: Mutex<HashMap<usize, Member>>,
+}
+
+/// One of them, and whose it is.
+#[derive(Debug)]
+struct Member {
+    wire: Weak<Wire>,
+    principal: Principal,
 }
 
 /// A place on the bus, for as long as this is kept.
@@ -35,8 +42,9 @@ pub(crate) struct Membership {
 }
 
 impl Membership {
-    pub(crate) fn new(registry: &Registry, wire: &Arc<Wire>) -> Self {
-        registry.bus().members().insert(address(wire), Arc::downgrade(wire));
+    pub(crate) fn new(registry: &Registry, wire: &Arc<Wire>, principal: &Principal) -> Self {
+        let member = Member { wire: Arc::downgrade(wire), principal: principal.identity() };
+        registry.bus().members().insert(address(wire), member);
         Self { registry: registry.clone(), wire: Arc::clone(wire) }
     }
 }
@@ -61,13 +69,26 @@ fn address(wire: &Arc<Wire>) -> usize {
 }
 
 impl Bus {
-    fn members(&self) -> MutexGuard<'_, HashMap<usize, Weak<Wire>>> {
+    fn members(&self) -> MutexGuard<'_, HashMap<usize, Member>> {
         self.members.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Tells everybody.
     pub(crate) fn publish(&self, change: &Change) {
+        self.publish_where(change, |_| true);
+    }
+
+    /// Tells those who are this principal.
+    pub(crate) fn publish_to(&self, principal: &Principal, change: &Change) {
+        self.publish_where(change, |member| member.principal == *principal);
+    }
+
+    fn publish_where(&self, change: &Change, concerned: impl Fn(&Member) -> bool) {
         // Whoever is woken may join or leave, so the lock is free again by then.
-        let wires: Vec<_> = self.members().values().filter_map(Weak::upgrade).collect();
+        let wires: Vec<_> = {
+            let members = self.members();
+            members.values().filter(|member| concerned(member)).filter_map(|it| it.wire.upgrade()).collect()
+        };
         for wire in wires {
             wire.changed(change);
         }

@@ -63,6 +63,15 @@ pub(super) struct Connection<T> {
     lines: Vec<u8>,
 }
 
+/// However it ends, also when it is let go in the middle: nobody waits for anything any more.
+impl<T> Drop for Connection<T> {
+    fn drop(&mut self) {
+        self.talk.stop_asking();
+        self.wire.close();
+        self.ledger.end("the connection is over");
+    }
+}
+
 impl<T: Transport> Connection<T> {
     pub(super) fn new(serving: Arc<Serving>, transport: T, principal: Principal) -> Self {
         let talk = Talk::new(&serving.policy);
@@ -79,13 +88,13 @@ impl<T: Transport> Connection<T> {
             listens: Listens::new(policy.listen_streams),
             batches: Batches::default(),
             complaints: engine::Allowance::new(COMPLAINTS_PER_SECOND),
-            principal,
             pulse: Pulse::new(serving.keep_alive),
             hooks: AtWork::default(),
             draining: None,
             modern: true,
             lines: Vec::new(),
-            _membership: Membership::new(&serving.registry, &wire),
+            _membership: Membership::new(&serving.registry, &wire, &principal),
+            principal,
             wire,
             talk,
             transport,
@@ -110,9 +119,6 @@ impl<T: Transport> Connection<T> {
             self.poll_serve(cx)
         })
         .await;
-        self.talk.stop_asking();
-        self.wire.close();
-        self.ledger.end("the connection is over");
         match ended {
             // A peer that went away without a word has every right to.
             Err(error) if matches!(error.kind(), ErrorKind::BrokenPipe | ErrorKind::ConnectionReset) => {
@@ -180,7 +186,7 @@ impl<T: Transport> Connection<T> {
             let Poll::Ready(incoming) = self.transport.poll_receive(cx) else { break };
             moved = true;
             match incoming? {
-                Incoming::Message(frame) => {
+                Incoming::Message(frame) | Incoming::Beside { message: frame, .. } => {
                     if let Some(principal) = self.transport.principal() {
                         self.principal = principal;
                     }

@@ -16,11 +16,12 @@ use tokio::sync::Notify;
 use super::asks::Asks;
 use super::mirrored::Head;
 use super::serving::Serving;
+use super::talk::Talk;
 use super::wire::Wire;
 use super::{Principal, Registry, Session};
 use crate::engine::{Exchange, Peer};
 use crate::model::{LoggingLevel, LoggingMessageParams, Meta, Method, ProgressParams};
-use crate::revision::{Revision, Rules};
+use crate::revision::{Lower, Revision, Rules};
 
 /// What a handler knows about the call that it serves, and can do for it.
 ///
@@ -163,8 +164,19 @@ impl Context {
         self.rules().has_server_requests.then(|| {
             let own = || Arc::clone(&self.inner.wire);
             let general = self.inner.wire.talk().and_then(|talk| talk.general()).unwrap_or_else(own);
-            Session::new(general, Arc::clone(&self.inner.exchange.peer), self.inner.serving.policy.patience)
+            Session::new(general, Arc::clone(&self.inner.exchange.peer), &self.inner.serving)
         })
+    }
+
+    /// A number for the session that this call belongs to; no two sessions of this process have the same. `None`
+    /// where no session is kept.
+    pub fn session_number(&self) -> Option<u64> {
+        self.talk().map(|talk| talk.number())
+    }
+
+    /// The session's conversation. Requests that belong to none may share a wire with one.
+    fn talk(&self) -> Option<&Arc<Talk>> {
+        self.inner.wire.talk().filter(|_| self.rules().has_server_requests)
     }
 
     /// What the server offers, to change it or to tell that a resource changed.
@@ -206,19 +218,38 @@ impl Context {
         self.report(done, total, Some(message.into()));
     }
 
+    /// Whether the client wants to hear of progress.
+    pub fn wants_progress(&self) -> bool {
+        self.inner.exchange.progress_token.is_some()
+    }
+
+    /// Reports progress of another server as it came, under this call's token.
+    pub fn pass_progress(&self, progress: &ProgressParams) {
+        if self.wants_progress() {
+            self.send_progress(progress.clone());
+        }
+    }
+
     fn report(&self, done: f64, total: Option<f64>, message: Option<String>) {
         let Some(token) = &self.inner.exchange.progress_token else { return };
-        if self.inner.life.is_over() || !done.is_finite() {
+        let mut params = ProgressParams::new(token.clone(), done);
+        (params.total, params.message) = (total, message);
+        self.send_progress(params);
+    }
+
+    fn send_progress(&self, mut params: ProgressParams) {
+        let Some(token) = &self.inner.exchange.progress_token else { return };
+        if self.inner.life.is_over() || !params.progress.is_finite() {
             return;
         }
         let mut last = lock(&self.inner.last_progress);
-        if done <= *last {
+        if params.progress <= *last {
             return;
         }
-        *last = done;
-        let mut params = ProgressParams::new(token.clone(), done);
-        params.total = total.filter(|total| total.is_finite());
-        params.message = message.filter(|_| self.rules().has_progress_message);
+        *last = params.progress;
+        params.progress_token.clone_from(token);
+        params.total = params.total.filter(|total| total.is_finite());
+        params.lower(self.rules());
         self.inner.wire.chat(Method::Progress, &params);
     }
 
@@ -237,19 +268,32 @@ impl Context {
         Logger { context: self.clone(), name: name.into() }
     }
 
+    /// The level from which on this client wants log messages now, if it wants any.
+    pub fn log_level(&self) -> Option<LoggingLevel> {
+        let session = self.talk().filter(|_| self.rules().has_set_level).and_then(|talk| talk.log_level());
+        session.or(self.inner.exchange.log_level).filter(|_| self.inner.serving.has_logging())
+    }
+
+    /// Sends a log message that another server made, under the name that it came with, if the client wants this
+    /// level.
+    pub fn pass_log(&self, message: LoggingMessageParams) {
+        if self.wants_log(message.level) {
+            self.inner.serving.send_log(&self.inner.wire, message, self.rules());
+        }
+    }
+
+    fn wants_log(&self, level: LoggingLevel) -> bool {
+        !self.inner.life.is_over() && self.log_level().is_some_and(|wanted| level >= wanted)
+    }
+
     fn send_log(&self, level: LoggingLevel, logger: Option<&str>, data: &impl Serialize) {
-        let session =
-            self.inner.wire.talk().and_then(|talk| talk.log_level()).filter(|_| self.rules().has_set_level);
-        let wanted = session.or(self.inner.exchange.log_level).is_some_and(|wanted| level >= wanted);
-        if !wanted || !self.inner.serving.has_logging() || self.inner.life.is_over() {
+        if !self.wants_log(level) {
             return;
         }
         let Ok(data) = serde_json::to_value(data) else { return };
         let mut message = LoggingMessageParams::new(level, data);
         message.logger = logger.map(str::to_owned);
-        if let Some(message) = self.inner.serving.redact(message) {
-            self.inner.wire.chat(Method::LogMessage, &message);
-        }
+        self.inner.serving.send_log(&self.inner.wire, message, self.rules());
     }
 }
 

@@ -10,7 +10,7 @@ use std::task::{Context as TaskContext, Poll};
 
 use bytes::Bytes;
 
-use super::admission::note;
+use super::admission::{note, watched};
 use super::connection::Connection;
 use super::exchange::{Outcome, Run, guarded};
 use super::hooks::{Occasion, SessionHook};
@@ -124,10 +124,11 @@ impl<T: Transport> Connection<T> {
                 }
             }
             outcome => {
-                if let Some(session) = &mut self.session
-                    && let Err(error) = note(&outcome, session, &self.wire)
-                {
-                    return self.answer_error(Some(id), &error, batch);
+                if let Some(session) = &mut self.session {
+                    let mut guard = watched(context, &outcome);
+                    if let Err(error) = note(&outcome, &mut guard, session, &self.wire) {
+                        return self.answer_error(Some(id), &error, batch);
+                    }
                 }
                 let serving = Arc::clone(&self.serving);
                 self.answer(id, batch, |id, out| serving.write_outcome(id, context.rules(), outcome, out));
@@ -170,8 +171,7 @@ impl<T: Transport> Connection<T> {
     fn run_hook(&mut self, occasion: Occasion, hook: Option<SessionHook>) {
         let (Some(hook), Some(session)) = (hook, &self.session) else { return };
         if session.is_ready() {
-            let patience = self.serving.policy.patience;
-            let session = Session::new(Arc::clone(&self.wire), Arc::clone(session.peer()), patience);
+            let session = Session::new(Arc::clone(&self.wire), Arc::clone(session.peer()), &self.serving);
             self.hooks.run(occasion, hook, session);
         }
     }

@@ -15,6 +15,7 @@ use serde_json::Value;
 use super::Context;
 use super::asks::request_now;
 use super::context::lock;
+use super::forwarded;
 use super::operation::{BoxFuture, OperationResult, Reply};
 use super::seal::canonical;
 use crate::model::{ErrorObject, InputRequests, InputRequiredResult, Method};
@@ -47,7 +48,7 @@ type Answers = BoxFuture<Result<Vec<(String, Value)>>>;
 pub(super) struct Run {
     pub(super) context: Context,
     work: Option<BoxFuture<OperationResult>>,
-    /// The parameters, for the seal.
+    /// The parameters, for the seal and for what a provider passes on.
     params: Bytes,
     /// Begins the work anew, where handlers are rehearsed on connections that could wait.
     again: Option<Again>,
@@ -60,8 +61,8 @@ impl Run {
     }
 
     /// Runs the handler again for every answer, as it would be on a stateless connection.
-    pub(super) fn rehearsed(context: Context, again: Again) -> Self {
-        Self { context, work: Some(again()), params: Bytes::new(), again: Some(again), answers: None }
+    pub(super) fn rehearsed(context: Context, again: Again, params: Bytes) -> Self {
+        Self { context, work: Some(again()), params, again: Some(again), answers: None }
     }
 
     fn poll_outcome(&mut self, cx: &mut TaskContext<'_>) -> Poll<Outcome> {
@@ -91,7 +92,7 @@ impl Run {
             }
             let Some(work) = &mut self.work else { return Poll::Ready(Outcome::Cancelled) };
             match guarded(|| work.as_mut().poll(cx)) {
-                Ok(Poll::Ready(Ok(reply))) => return Poll::Ready(Outcome::Complete(reply)),
+                Ok(Poll::Ready(Ok(reply))) => return Poll::Ready(self.complete(reply)),
                 Ok(Poll::Ready(Err(error))) => return Poll::Ready(Outcome::Error(error)),
                 Ok(Poll::Pending) => {}
                 Err(error) => return Poll::Ready(self.panicked(error)),
@@ -109,6 +110,14 @@ impl Run {
                 return Poll::Ready(self.ask(wanted));
             }
             self.answers = Some(self.ask_now(wanted));
+        }
+    }
+
+    /// A reply as the client can read it.
+    fn complete(&self, reply: Reply) -> Outcome {
+        match forwarded::in_words_of(&self.context, reply, || forwarded::called(&self.params)) {
+            Ok(reply) => Outcome::Complete(reply),
+            Err(error) => Outcome::Error(error),
         }
     }
 

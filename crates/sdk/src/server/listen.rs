@@ -9,6 +9,7 @@ use super::Context;
 use super::connection::Connection;
 use super::exchange::guarded;
 use super::operation::Request;
+use super::provider::WatchGuard;
 use super::wire::{Changes, Wire};
 use crate::engine::{self, Exchange};
 use crate::json_rpc::{self, RequestId};
@@ -31,18 +32,23 @@ pub(super) struct Listens {
 pub(super) struct Listen {
     exchange: Exchange,
     filter: SubscriptionFilter,
+    /// What a provider wants to be dropped with this.
+    _guards: Vec<WatchGuard>,
 }
 
 impl Listen {
     /// Opens a stream: the acknowledgement is the first that is heard of it.
-    pub(super) fn open(exchange: Exchange, filter: SubscriptionFilter, wire: &Wire) -> Self {
+    pub(super) fn open(context: &Context, filter: SubscriptionFilter, wire: &Wire) -> Self {
+        let (exchange, serving) = (context.inner.exchange.clone(), &context.inner.serving);
+        let mut guards = Vec::new();
         for uri in filter.resource_subscriptions.iter().flatten() {
             wire.watch(uri);
+            guards.extend(serving.watch(context, uri));
         }
         let params =
             SubscriptionsAcknowledgedParams { notifications: filter.clone(), meta: tagged(&exchange.id) };
         notify(wire, Method::SubscriptionsAcknowledged, &params);
-        Self { exchange, filter }
+        Self { exchange, filter, _guards: guards }
     }
 
     pub(super) fn watches(&self, uri: &str) -> bool {
@@ -99,7 +105,7 @@ impl List {
         }
     }
 
-    fn is_in(self, declared: Declared) -> bool {
+    pub(super) fn is_in(self, declared: Declared) -> bool {
         match self {
             Self::Tools => declared.tools,
             Self::Prompts => declared.prompts,
@@ -108,7 +114,7 @@ impl List {
     }
 }
 
-/// The lists that a session was told of.
+/// The lists whose changes a session was told to expect.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Declared {
     tools: bool,
@@ -119,11 +125,15 @@ pub(super) struct Declared {
 impl From<&ServerCapabilities> for Declared {
     fn from(capabilities: &ServerCapabilities) -> Self {
         Self {
-            tools: capabilities.tools.is_some(),
-            prompts: capabilities.prompts.is_some(),
-            resources: capabilities.resources.is_some(),
+            tools: announces(capabilities.tools.as_ref().map(|tools| tools.list_changed)),
+            prompts: announces(capabilities.prompts.as_ref().map(|prompts| prompts.list_changed)),
+            resources: announces(capabilities.resources.as_ref().map(|resources| resources.list_changed)),
         }
     }
+}
+
+fn announces(list_changed: Option<Option<bool>>) -> bool {
+    list_changed.flatten() == Some(true)
 }
 
 impl Changes {
@@ -205,7 +215,7 @@ impl<T: Transport> Connection<T> {
                 self.listens.limit
             )));
         }
-        self.listens.open.push(Listen::open(context.inner.exchange.clone(), filter, &self.wire));
+        self.listens.open.push(Listen::open(context, filter, &self.wire));
         Ok(())
     }
 

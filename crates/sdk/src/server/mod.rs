@@ -24,6 +24,7 @@ mod ending;
 mod exchange;
 mod extract;
 mod form;
+mod forwarded;
 mod gate;
 mod hooks;
 #[cfg(feature = "http-server")]
@@ -37,6 +38,7 @@ mod output;
 mod pages;
 mod principal;
 mod prompt;
+mod provider;
 mod pulse;
 mod registry;
 mod replies;
@@ -61,6 +63,7 @@ pub use operation::{BoxFuture, Operation, OperationResult, Reply, Request, Stack
 pub use output::{Failure, IntoToolResult, Json};
 pub use principal::Principal;
 pub use prompt::{IntoPrompt, IntoPromptResult, PromptBuilder, PromptEntry, prompt};
+pub use provider::Provider;
 pub use pulse::KeepAlive;
 pub use registry::Registry;
 pub use resource::{IntoContents, IntoResource, ResourceBuilder, ResourceEntry, resource};

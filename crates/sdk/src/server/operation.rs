@@ -8,6 +8,7 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context as TaskContext, Poll};
 
+use bytes::Bytes;
 use serde_json::value::RawValue;
 use tower_layer::Layer;
 use tower_service::Service;
@@ -18,6 +19,7 @@ use crate::model::{
     ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, LoggingLevel,
     ReadResourceResult, SubscriptionFilter,
 };
+use crate::revision::Revision;
 
 /// A boxed future, as handlers and layers return them.
 pub type BoxFuture<T> = Pin<Box<dyn Future<Output = T> + Send>>;
@@ -97,8 +99,16 @@ pub enum Reply {
     Completion(CompleteResult),
     /// For [`Request::Discover`].
     Discovered(Box<DiscoverResult>),
-    /// A list as it goes over the wire, already lowered: only where no layer wants to see it.
+    /// A list as it goes over the wire, already lowered and without `_meta`: only where no layer wants to see it.
     Encoded(Arc<[u8]>),
+    /// A result as another server gave it, for a [provider](super::Provider) to pass on. Where the client speaks the
+    /// same revision, its members go out as they are; otherwise it is put into the words of the client's.
+    Forwarded {
+        /// The JSON object that was the result.
+        result: Bytes,
+        /// The revision in which it was given.
+        from: Revision,
+    },
     /// For [`Request::Subscribe`].
     Subscribed(String),
     /// For [`Request::Unsubscribe`].

@@ -91,9 +91,9 @@ impl Principal {
         }))
     }
 
-    /// The identity alone: for whatever outlives the request.
-    #[cfg_attr(not(feature = "http-server"), allow(dead_code, reason = "nothing outlives a request then"))]
-    pub(crate) fn identity(&self) -> Self {
+    /// The identity alone, without scopes and claims: for whatever outlives the request.
+    #[must_use]
+    pub fn identity(&self) -> Self {
         Self { who: Arc::clone(&self.who), proof: None }
     }
 }

@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::sync::{Arc, PoisonError, RwLock};
 
+use super::Principal;
 use super::bus::{Bus, Change};
 use super::completion::Completer;
 use super::pages::Encoded;
@@ -38,6 +39,14 @@ pub(super) struct Tables {
     /// Entries are added while serving, so what is not there yet may come.
     pub(super) grows: bool,
     last: u64,
+}
+
+impl Tables {
+    /// Whether anything was registered or declared.
+    pub(super) fn offers_anything(&self) -> bool {
+        let resources = self.resources.is_offered() || self.templates.is_offered();
+        self.tools.is_offered() || self.prompts.is_offered() || resources || !self.completers.is_empty()
+    }
 }
 
 /// What an argument that is completed belongs to.
@@ -177,6 +186,27 @@ impl Registry {
     /// Tells those who watch this resource that it changed.
     pub fn resource_updated(&self, uri: &str) {
         self.shared.bus.publish(&Change::Updated(uri.to_owned()));
+    }
+
+    /// Tells those who watch this resource, and are this principal, that it changed.
+    pub fn resource_updated_for(&self, principal: &Principal, uri: &str) {
+        self.shared.bus.publish_to(principal, &Change::Updated(uri.to_owned()));
+    }
+
+    /// Tells clients that the list of tools has changed, where a [provider](super::Provider) has it.
+    pub fn tools_changed(&self) {
+        self.shared.bus.publish(&Change::Tools);
+    }
+
+    /// Tells clients that the list of prompts has changed, where a [provider](super::Provider) has it.
+    pub fn prompts_changed(&self) {
+        self.shared.bus.publish(&Change::Prompts);
+    }
+
+    /// Tells clients that the lists of resources and templates have changed, where a [provider](super::Provider) has
+    /// them.
+    pub fn resources_changed(&self) {
+        self.shared.bus.publish(&Change::Resources);
     }
 
     /// Declares lists that have nothing in them yet.

@@ -47,6 +47,22 @@ sent! {
     ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, ReadResourceResult,
 }
 
+/// Another server's result, as it came: on one line, which is all that a line may be.
+fn write_forwarded(id: &RequestId, result: &[u8], out: &mut Vec<u8>) {
+    out.extend_from_slice(br#"{"jsonrpc":"2.0","id":"#);
+    id.write(out);
+    out.extend_from_slice(br#","result":"#);
+    let start = out.len();
+    out.extend_from_slice(result);
+    // Inside of strings they are escaped, so those that are left mean no more than a space does.
+    for byte in &mut out[start..] {
+        if matches!(byte, b'\n' | b'\r') {
+            *byte = b' ';
+        }
+    }
+    out.push(b'}');
+}
+
 /// Completers of one's own may find more than can be sent.
 fn limit(completion: &mut Completion) {
     let found = completion.values.len();
@@ -78,6 +94,8 @@ impl Serving {
                 self.write_result(id, rules, result, out);
             }
             Reply::Encoded(result) => self.write_encoded(id, rules, &result, out),
+            // In another revision it has become one of the others by now.
+            Reply::Forwarded { result, .. } => write_forwarded(id, &result, out),
             Reply::Tools(result) => self.write_result(id, rules, result, out),
             Reply::Prompts(result) => self.write_result(id, rules, result, out),
             Reply::Prompt(result) => self.write_result(id, rules, result, out),

@@ -26,6 +26,16 @@ pub(crate) struct Kept {
     pub(crate) answers: BTreeMap<String, Value>,
 }
 
+impl Kept {
+    /// How long this is once it is sealed, at most.
+    pub(crate) fn sealed_bytes(&self) -> usize {
+        /// For the nonce, the tag, and the time until when.
+        const BESIDE: usize = NONCE_LEN + 16 + 20;
+        let plain = serde_json::to_vec(self).map_or(usize::MAX / 2, |data| data.len());
+        plain.saturating_add(BESIDE).div_ceil(3).saturating_mul(4)
+    }
+}
+
 /// The key that this server seals with.
 pub(crate) struct Seal {
     key: LessSafeKey,

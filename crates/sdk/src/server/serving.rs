@@ -10,21 +10,23 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
+use contexture_core::http::mirror::annotations;
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 use tower_service::Service as _;
 
 use super::answers::call_tool;
 use super::asks::Asks;
-use super::exchange::{Run, binding};
+use super::exchange::{Run, binding, guarded};
 use super::hooks::Hooks;
 use super::mirrored::{self, Head};
 use super::operation::{BoxFuture, Operation, OperationResult, Request, Stack};
 use super::pages::Pager;
+use super::provider::WatchGuard;
 use super::registry::Tables;
 use super::seal::Seal;
 use super::wire::Wire;
-use super::{Context, KeepAlive, Principal, Registry};
+use super::{Context, KeepAlive, Principal, Provider, Registry};
 use crate::Policy;
 use crate::engine::Exchange;
 use crate::json_rpc::{self, PlainCall};
@@ -33,13 +35,15 @@ use crate::model::{
     LoggingLevel, LoggingMessageParams, Method, PaginatedParams, ReadResourceParams, SetLevelParams,
     SubscribeParams, SubscriptionsListenParams,
 };
-use crate::revision::Revision;
+use crate::revision::{Lower, Revision, Rules};
 
 /// What a server is, once it serves.
 pub(crate) struct Serving {
     pub(super) info: Implementation,
     pub(super) instructions: Option<String>,
     pub(super) registry: Registry,
+    /// Who answers instead of the registry.
+    pub(super) provider: Option<Arc<dyn Provider>>,
     pub(super) policy: Policy,
     pub(super) seal: Seal,
     pub(super) stack: Option<Stack>,
@@ -117,6 +121,19 @@ struct ToolCall<'a> {
     arguments: Option<&'a str>,
 }
 
+/// Checks `Mcp-Param-*` of a tool that a provider has.
+fn check_provided(
+    provider: &dyn Provider,
+    head: &Head,
+    call: &ToolCall<'_>,
+    principal: &Principal,
+) -> Result<(), ErrorObject> {
+    let Some(tool) = provider.tool(principal, &call.name) else { return Ok(()) };
+    // Annotations that make no sense are followed by nobody.
+    let mirrors = annotations(&tool.input_schema).unwrap_or_default();
+    mirrored::check_arguments(head, &mirrors, call.arguments)
+}
+
 fn raw(method: Method, text: &str) -> Result<Box<RawValue>, ErrorObject> {
     RawValue::from_string(text.to_owned()).map_err(|error| bad_params(method, &error))
 }
@@ -131,13 +148,30 @@ impl Serving {
     }
 
     pub(super) fn has_logging(&self) -> bool {
-        self.offer.logging
+        match &self.provider {
+            Some(provider) => provider.capabilities().logging.is_some(),
+            None => self.offer.logging,
+        }
     }
 
-    pub(super) fn redact(&self, message: LoggingMessageParams) -> Option<LoggingMessageParams> {
+    /// Lets the provider know who watches what. Nothing of it may run while anything is locked.
+    pub(super) fn watch(&self, context: &Context, uri: &str) -> Option<WatchGuard> {
+        let provider = self.provider.as_ref()?;
+        guarded(|| provider.watch(context, uri)).ok().flatten()
+    }
+
+    fn redact(&self, message: LoggingMessageParams) -> Option<LoggingMessageParams> {
         match &self.hooks.redact {
             Some(redact) => redact(message),
             None => Some(message),
+        }
+    }
+
+    /// Sends a log message whose level is wanted.
+    pub(super) fn send_log(&self, wire: &Wire, message: LoggingMessageParams, rules: &Rules) {
+        if let Some(mut message) = self.redact(message) {
+            message.lower(rules);
+            wire.chat(Method::LogMessage, &message);
         }
     }
 
@@ -161,7 +195,7 @@ impl Serving {
         if self.rehearses(&context) {
             let (serving, again) = (Arc::clone(self), context.clone());
             let again = move || serving.perform(again.clone(), request.clone());
-            return Ok(Run::rehearsed(context, Box::new(again)));
+            return Ok(Run::rehearsed(context, Box::new(again), Bytes::new()));
         }
         let params = self.params_for_seal(&context, arrival);
         let work = self.perform(context.clone(), request);
@@ -180,22 +214,24 @@ impl Serving {
         let tool = tables.tools.get(&call.name);
         if let Some(head) = arrival.head.filter(|_| exchange.rules.has_header_mirroring) {
             mirrored::check_name(head, &call.name)?;
-            if let Some(tool) = tool {
-                mirrored::check_arguments(head, &tool.mirrors, call.arguments)?;
+            match (&self.provider, tool) {
+                (Some(provider), _) => check_provided(&**provider, head, &call, arrival.principal)?,
+                (None, Some(tool)) => mirrored::check_arguments(head, &tool.mirrors, call.arguments)?,
+                (None, None) => {}
             }
         }
         let context = self.context(exchange, arrival, round)?;
-        if self.stack.is_some() || self.rehearses(&context) {
+        if self.stack.is_some() || self.provider.is_some() || self.rehearses(&context) {
             let request = Request::CallTool {
                 name: call.name.into_owned(),
                 arguments: call.arguments.map(|text| raw(method, text)).transpose()?,
             };
+            let bytes = self.params_for_seal(&context, arrival);
             if self.rehearses(&context) {
                 let (serving, again) = (Arc::clone(self), context.clone());
                 let again = move || serving.perform(again.clone(), request.clone());
-                return Ok(Run::rehearsed(context, Box::new(again)));
+                return Ok(Run::rehearsed(context, Box::new(again), bytes));
             }
-            let bytes = self.params_for_seal(&context, arrival);
             return Ok(Run::new(context.clone(), self.perform(context, request), bytes));
         }
         let work = call_tool(tool, &context, &call.name, call.arguments);
@@ -207,9 +243,10 @@ impl Serving {
         self.rehearse && context.rules().has_server_requests
     }
 
+    /// What a question is bound to, and what names the tool whose result is passed on.
     fn params_for_seal(&self, context: &Context, arrival: &Arrival<'_>) -> Bytes {
         let may_ask = context.rules().has_input_rounds(context.method());
-        if may_ask { arrival.part(arrival.params) } else { Bytes::new() }
+        if may_ask || self.provider.is_some() { arrival.part(arrival.params) } else { Bytes::new() }
     }
 
     /// Through the layers, if there are any, to the registry.
@@ -228,10 +265,20 @@ impl Serving {
         principal: Principal,
         request: Request,
     ) -> Run {
-        let (serving, wire, asks) = (Arc::clone(self), Arc::clone(wire), Asks::default());
-        let context = Context::new(exchange, serving, wire, principal, Bytes::new(), None, asks);
+        let context = self.aside(exchange, wire, principal);
         let work = self.perform(context.clone(), request);
         Run::new(context, work, Bytes::new())
+    }
+
+    /// The context of something that is not a request of the client.
+    pub(super) fn aside(
+        self: &Arc<Self>,
+        exchange: Exchange,
+        wire: &Arc<Wire>,
+        principal: Principal,
+    ) -> Context {
+        let (serving, wire, asks) = (Arc::clone(self), Arc::clone(wire), Asks::default());
+        Context::new(exchange, serving, wire, principal, Bytes::new(), None, asks)
     }
 
     fn context(

@@ -2,19 +2,20 @@
 //!
 //! It exists from `initialized` to the end of the connection. The modern era has nothing like it.
 
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::asks::{need, needed_for, prepare};
+use super::asks::{need, needed_for, prepare, prepare_any, send};
+use super::serving::Serving;
 use super::wire::Wire;
 use crate::engine::{Patience, Peer};
 use crate::model::{
-    CreateMessageParams, CreateMessageResult, ElicitParams, ElicitResult, EmptyResult, ListRootsResult,
-    Method, Root,
+    CreateMessageParams, CreateMessageResult, ElicitParams, ElicitResult, ElicitationCompleteParams,
+    EmptyResult, InputRequest, ListRootsResult, LoggingMessageParams, Method, Root,
 };
 use crate::revision::{Lower, Rules};
 use crate::{Capability, Error, Result};
@@ -25,11 +26,31 @@ pub struct Session {
     wire: Arc<Wire>,
     peer: Arc<Peer>,
     patience: Patience,
+    /// Not for its sake: what keeps sessions may be part of the server.
+    serving: Weak<Serving>,
 }
 
 impl Session {
-    pub(super) fn new(wire: Arc<Wire>, peer: Arc<Peer>, patience: Patience) -> Self {
-        Self { wire, peer, patience }
+    pub(super) fn new(wire: Arc<Wire>, peer: Arc<Peer>, serving: &Arc<Serving>) -> Self {
+        Self { wire, peer, patience: serving.policy.patience, serving: Arc::downgrade(serving) }
+    }
+
+    /// A number that no other session of this process has; the same as that of its calls
+    /// ([`Context::session_number`](super::Context::session_number)). `None` where no session is kept.
+    pub fn number(&self) -> Option<u64> {
+        self.wire.talk().map(|talk| talk.number())
+    }
+
+    /// Whether the client may still be spoken to. Where no session is kept, it never may.
+    pub fn is_open(&self) -> bool {
+        self.wire.talk().is_some_and(|talk| talk.is_open())
+    }
+
+    /// Waits until the session is over: its client has ended it or gone away, or it has expired.
+    pub async fn closed(&self) {
+        if let Some(talk) = self.wire.talk() {
+            talk.closed().await;
+        }
     }
 
     /// The client, as it describes itself.
@@ -86,6 +107,33 @@ impl Session {
         prepare(&mut request, &self.peer)?;
         request.lower(self.rules());
         self.request(Method::ElicitationCreate, Some(&request)).await
+    }
+
+    /// Says that the person is done at the URL that was elicited under this id, where the revision has a word for it.
+    pub fn url_visited(&self, elicitation_id: &str) {
+        if self.rules().has_elicitation_ids {
+            let params = ElicitationCompleteParams { elicitation_id: elicitation_id.to_owned(), meta: None };
+            self.wire.chat(Method::ElicitationComplete, &params);
+        }
+    }
+
+    /// Passes on a question of another server, with the answer as it is on the wire.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] if the client cannot be asked this; [`Error::Remote`] if it refused.
+    pub async fn pass_on(&self, mut request: InputRequest) -> Result<Value> {
+        prepare_any(&mut request, &self.peer)?;
+        request.lower(self.rules());
+        send(&self.wire, &request, self.patience).await
+    }
+
+    /// Sends a log message that another server made, if the client wants this level.
+    pub fn pass_log(&self, message: LoggingMessageParams) {
+        let (Some(serving), Some(talk)) = (self.serving.upgrade(), self.wire.talk()) else { return };
+        let wanted = talk.log_level().unwrap_or(serving.offer.log_level);
+        if message.level >= wanted && serving.has_logging() {
+            serving.send_log(&self.wire, message, self.rules());
+        }
     }
 
     fn rules(&self) -> &'static Rules {

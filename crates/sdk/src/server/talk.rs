@@ -4,6 +4,7 @@
 //! Requests are held back until the client has said `initialized`. One talk may use several wires: over HTTP a
 //! question travels with the call that asks it, and its answer comes by another way.
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::time::Duration;
 
@@ -11,7 +12,7 @@ use contexture_core::engine::{Patience, Pending};
 use contexture_core::json_rpc::RequestId;
 use contexture_core::model::{ErrorObject, LoggingLevel, Root};
 use serde_json::value::RawValue;
-use tokio::sync::oneshot;
+use tokio::sync::{Notify, oneshot};
 
 use super::wire::Wire;
 use crate::{Error, Policy, Result};
@@ -25,7 +26,12 @@ pub(crate) struct Talk {
     state: Mutex<State>,
     /// For what belongs to no call.
     general: OnceLock<Weak<Wire>>,
+    number: u64,
+    over: Notify,
 }
+
+/// How many there were.
+static LAST: AtomicU64 = AtomicU64::new(0);
 
 #[derive(Debug)]
 struct State {
@@ -65,6 +71,8 @@ impl Talk {
                 answerless: false,
             }),
             general: OnceLock::new(),
+            number: LAST.fetch_add(1, Ordering::Relaxed) + 1,
+            over: Notify::new(),
         })
     }
 
@@ -81,6 +89,27 @@ impl Talk {
     /// A panic elsewhere cannot leave these tables half-changed, so a poisoned lock is as good as any.
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A number that no other talk of this process has.
+    pub(super) fn number(&self) -> u64 {
+        self.number
+    }
+
+    /// Whether the client may still be asked.
+    pub(super) fn is_open(&self) -> bool {
+        !self.lock().answerless
+    }
+
+    /// Waits until it may not be any more.
+    pub(super) async fn closed(&self) {
+        loop {
+            let over = self.over.notified();
+            if !self.is_open() {
+                return;
+            }
+            over.await;
+        }
     }
 
     /// How much waits for `initialized`.
@@ -205,6 +234,7 @@ impl Talk {
         let waiting = state.pending.drain();
         drop(state);
         drop(held);
+        self.over.notify_waiters();
         for (_, answer) in waiting {
             answer.send(Err(Error::Closed("the client has gone".into()))).ok();
         }

@@ -5,7 +5,7 @@
 //! drops chatter that nobody reads. Nothing is encoded or traced while its lock is held: whoever listens to
 //! that may have something to say.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::task::Waker;
 use std::time::Duration;
@@ -19,6 +19,7 @@ use serde_json::value::{RawValue, to_raw_value};
 use tokio::time::Instant;
 
 use super::bus::Change;
+use super::provider::WatchGuard;
 use super::talk::{Answer, Talk};
 use crate::{Error, Policy, Result};
 
@@ -45,6 +46,8 @@ struct State {
     chatter: Allowance,
     changes: Changes,
     watched: HashMap<String, usize>,
+    /// What a provider wants to be dropped when the session stops to watch a resource.
+    guards: BTreeMap<String, WatchGuard>,
     closed: bool,
     /// The reader may be let go, to come back after this time.
     hang_up: Option<Duration>,
@@ -82,6 +85,7 @@ impl Wire {
                 chatter: Allowance::new(policy.notifications_per_second),
                 changes: Changes::default(),
                 watched: HashMap::new(),
+                guards: BTreeMap::new(),
                 closed: false,
                 hang_up: None,
             }),
@@ -101,6 +105,7 @@ impl Wire {
         self.waker.register(waker);
     }
 
+    #[cfg(feature = "http-server")]
     pub(crate) fn wake(&self) {
         self.waker.wake();
     }
@@ -246,6 +251,19 @@ impl Wire {
         }
     }
 
+    /// Keeps what is to be dropped when the session stops to watch this resource.
+    pub(crate) fn guard(&self, uri: &str, guard: WatchGuard) {
+        let mut state = self.lock();
+        let over = if state.closed { Some(guard) } else { state.guards.insert(uri.to_owned(), guard) };
+        drop(state);
+        drop(over);
+    }
+
+    /// The session watches this resource no longer: what is to be dropped now.
+    pub(crate) fn take_guard(&self, uri: &str) -> Option<WatchGuard> {
+        self.lock().guards.remove(uri)
+    }
+
     /// Moves what is to be sent into `lines`, which is empty.
     pub(crate) fn take_output(&self, lines: &mut Vec<u8>) {
         std::mem::swap(&mut self.lock().out, lines);
@@ -272,7 +290,11 @@ impl Wire {
 
     /// The stream is over: nothing more is sent.
     pub(crate) fn close(&self) {
-        self.lock().closed = true;
+        let mut state = self.lock();
+        state.closed = true;
+        let over = std::mem::take(&mut state.guards);
+        drop(state);
+        drop(over);
     }
 }
 

@@ -90,9 +90,11 @@ impl<T: Transport> RawPeer<T> {
     async fn receive_new(&mut self) -> Result<Value> {
         let received = std::future::poll_fn(|cx| self.transport.poll_receive(cx));
         match tokio::time::timeout(PATIENCE, received).await {
-            Ok(Ok(Incoming::Message(line))) => serde_json::from_slice(&line).map_err(|error| {
-                Error::PeerMisbehaved(format!("{error}: {}", String::from_utf8_lossy(&line)))
-            }),
+            Ok(Ok(Incoming::Message(line) | Incoming::Beside { message: line, .. })) => {
+                serde_json::from_slice(&line).map_err(|error| {
+                    Error::PeerMisbehaved(format!("{error}: {}", String::from_utf8_lossy(&line)))
+                })
+            }
             Ok(Ok(Incoming::TooLong { limit })) => Err(Error::TooMuch(format!("a line over {limit} bytes"))),
             Ok(Ok(Incoming::Failed { failure, .. })) => Err(failure.into()),
             Ok(Ok(Incoming::End)) => Err(Error::Closed("the end".into())),

@@ -32,7 +32,7 @@ impl<T> Recording<T> {
 impl<T: Transport> Transport for Recording<T> {
     fn poll_receive(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<Incoming>> {
         let incoming = ready!(self.inner.poll_receive(cx))?;
-        if let Incoming::Message(line) = &incoming {
+        if let Incoming::Message(line) | Incoming::Beside { message: line, .. } = &incoming {
             self.transcript.record(self.own.other(), line);
         }
         Poll::Ready(Ok(incoming))

@@ -101,6 +101,13 @@ pub trait Transport: Send + 'static {
 pub enum Incoming {
     /// One message.
     Message(Bytes),
+    /// One message that came with the answer to a request of ours, but is not that answer.
+    Beside {
+        /// Which request.
+        of: RequestId,
+        /// The message.
+        message: Bytes,
+    },
     /// A message longer than this many bytes. It was thrown away; what follows it is fine.
     TooLong {
         /// The limit that it exceeded.

@@ -125,6 +125,19 @@ impl Protection {
         self
     }
 
+    /// Gives others who have to know whose a token is what verifies tokens here, so that both believe the same.
+    ///
+    /// # Errors
+    /// When an issuer is not put together correctly.
+    pub fn share_verifier(mut self) -> crate::Result<(Self, Arc<dyn TokenVerifier>)> {
+        let verifier: Arc<dyn TokenVerifier> = match &self.verifier {
+            Some(verifier) => Arc::clone(verifier),
+            None => Arc::new(tokens(self.issuers.clone(), self.leeway).map_err(crate::Error::Misuse)?),
+        };
+        self.verifier = Some(Arc::clone(&verifier));
+        Ok((self, verifier))
+    }
+
     /// A scope that is dropped would leave something open.
     fn read<S: Into<String>>(&mut self, words: impl IntoIterator<Item = S>) -> Scopes {
         let mut scopes = Scopes::none();

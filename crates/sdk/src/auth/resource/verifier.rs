@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::pin::Pin;
+use std::sync::Arc;
 
 use crate::Principal;
 
@@ -15,6 +16,12 @@ pub type Verifying<'a> = Pin<Box<dyn Future<Output = Result<Principal, Unverifie
 pub trait TokenVerifier: Send + Sync + 'static {
     /// Who has shown the token, and what it allows: see [`Principal::granting`] and [`Principal::with_claims`].
     fn verify<'a>(&'a self, token: &'a str, audience: &'a [String]) -> Verifying<'a>;
+}
+
+impl<T: TokenVerifier + ?Sized> TokenVerifier for Arc<T> {
+    fn verify<'a>(&'a self, token: &'a str, audience: &'a [String]) -> Verifying<'a> {
+        (**self).verify(token, audience)
+    }
 }
 
 /// Why nobody was found. The reasons are for the log: clients are not told, and the token must not be in them.

@@ -10,12 +10,12 @@ use tokio::time::timeout;
 
 use super::Options;
 use crate::client::Client;
-use crate::client::link::{Link, Outgoing};
+use crate::client::link::{Aside, Link, Outgoing};
 use crate::client::live::Live;
 use crate::client::payload::{Metadata, Payload};
 use crate::client::rounds::{Reply, Round, Rounds};
 use crate::engine::Patience;
-use crate::model::{MAX_TTL_MS, Method, code};
+use crate::model::{MAX_TTL_MS, Method, ProgressParams, code};
 use crate::revision::Rules;
 use crate::{Error, HttpRefusal, Result};
 
@@ -108,14 +108,16 @@ impl Exchanges<'_> {
             meta: Metadata { text, wants_progress },
             patience: Patience { total: clock.left(), ..self.options.patience },
             cancellable: true,
+            hears_log: false,
+            must_know: false,
             acknowledged: None,
-            headers: self.mirrored(payload)?,
+            headers: self.client.mirrored(live, self.known, payload)?,
         })?;
         let on_progress = &mut self.options.on_progress;
         let reason = tokio::select! {
             biased;
             reason = self.options.cancel.reason() => reason,
-            result = waiting.result(|progress| if let Some(call) = on_progress { call(progress) }) => {
+            result = waiting.result(|aside| told(aside, on_progress)) => {
                 return result.map_err(|error| raise(self.known, session.rules, clock.whole(error)));
             }
         };
@@ -124,14 +126,25 @@ impl Exchanges<'_> {
     }
 }
 
-impl Exchanges<'_> {
+fn told(aside: Aside, on_progress: &mut Option<Box<dyn FnMut(ProgressParams) + Send>>) {
+    if let (Aside::Progress(progress), Some(call)) = (aside, on_progress) {
+        call(progress);
+    }
+}
+
+impl Client {
     /// The arguments of a tool that are said again in headers.
-    fn mirrored(&self, payload: &Payload) -> Result<Vec<(String, String)>> {
-        if self.known != Some(Method::ToolsCall) || !self.live.mirrors() {
+    pub(in crate::client) fn mirrored(
+        &self,
+        live: &Live,
+        method: Option<Method>,
+        payload: &Payload,
+    ) -> Result<Vec<(String, String)>> {
+        if method != Some(Method::ToolsCall) || !live.mirrors() {
             return Ok(Vec::new());
         }
         let name: Option<String> = payload.member("name").and_then(|name| serde_json::from_str(name).ok());
-        let tool = name.and_then(|name| self.client.hub().tools.get(&name));
+        let tool = name.and_then(|name| self.hub().tools.get(&name));
         let arguments = payload.member("arguments");
         tool.map_or_else(|| Ok(Vec::new()), |tool| tool.mirrored(arguments))
     }
@@ -173,7 +186,7 @@ impl Clock<'_> {
 }
 
 /// Errors that the revisions number differently mean the same to the caller.
-fn raise(method: Option<Method>, rules: &Rules, error: Error) -> Error {
+pub(in crate::client) fn raise(method: Option<Method>, rules: &Rules, error: Error) -> Error {
     match error {
         Error::Http(refusal) => raise_refusal(method, rules, *refusal),
         Error::Remote(error)

@@ -5,10 +5,12 @@
 
 mod elicitation;
 mod form;
+mod passed;
 mod roots;
 mod sampling;
 
 pub use elicitation::{ElicitAnswer, Elicitation, Question};
+pub(super) use passed::{Responder, declared};
 pub use roots::Roots;
 pub use sampling::{Sampling, SamplingApproval, SamplingQuestion, SamplingReview};
 
@@ -33,6 +35,8 @@ pub(super) enum Ask {
     Roots,
     Sample(Box<CreateMessageParams>),
     Elicit(ElicitParams),
+    /// Whatever it is, somebody else answers.
+    Passed(Box<InputRequest>),
 }
 
 /// Why there is no answer.
@@ -48,6 +52,8 @@ pub(super) enum NoAnswer {
     TooOften,
     /// The question is not one that may be answered.
     BadQuestion(String),
+    /// Whoever was to answer says this.
+    Refused(ErrorObject),
 }
 
 impl NoAnswer {
@@ -58,6 +64,7 @@ impl NoAnswer {
             Self::Failed(_) | Self::Unfit(_) => ErrorObject::internal("the client could not answer"),
             Self::TooOften => ErrorObject::new(code::USER_REJECTED, "too many requests in a short time"),
             Self::BadQuestion(reason) => ErrorObject::invalid_params(reason),
+            Self::Refused(error) => error,
         }
     }
 
@@ -69,6 +76,8 @@ impl NoAnswer {
             Self::Unfit(reason) => Error::Invalid(format!("the answer of a responder: {reason}")),
             Self::TooOften => Error::TooMuch("the server asks too often".into()),
             Self::BadQuestion(reason) => Error::PeerMisbehaved(reason),
+            Self::Refused(error) if error.code == code::USER_REJECTED => Error::Declined,
+            Self::Refused(error) => Error::Misuse(format!("a responder failed: {error}")),
         }
     }
 }
@@ -82,6 +91,7 @@ impl Config {
             return Err(unknown());
         }
         let ask = match method {
+            _ if self.responder.is_some() => Ask::Passed(Box::new(passed::question(method, request.params)?)),
             Method::RootsList => {
                 decode::<ListRootsParams>(request.params.unwrap_or("{}"))?;
                 Ask::Roots
@@ -103,6 +113,7 @@ impl Config {
             return Err(Error::PeerMisbehaved(reason));
         }
         let ask = match request {
+            request if self.responder.is_some() => Ask::Passed(Box::new(request)),
             InputRequest::ListRoots(_) => Ask::Roots,
             InputRequest::CreateMessage(params) => Ask::Sample(params),
             InputRequest::Elicit(params) => Ask::Elicit(params),
@@ -113,6 +124,9 @@ impl Config {
     }
 
     fn can_be_asked(&self, method: Method) -> bool {
+        if let Some(responder) = &self.responder {
+            return responder.declares(method);
+        }
         match method {
             Method::RootsList => self.roots.is_some(),
             Method::SamplingCreateMessage => self.sampling.is_some(),
@@ -123,6 +137,9 @@ impl Config {
 
     /// Refuses what goes beyond what was declared, before anybody sees it.
     fn check(&self, session: &Session, ask: &Ask) -> Result<(), String> {
+        if let (Ask::Passed(request), Some(responder)) = (ask, &self.responder) {
+            return declared(&responder.capabilities, request, session.rules);
+        }
         match (ask, &self.sampling, &self.elicitation) {
             (Ask::Sample(params), Some(sampling), _) => sampling.check(params, session.rules),
             (Ask::Elicit(params), _, Some(elicitation)) => elicitation.check(params, session.rules),
@@ -140,6 +157,9 @@ impl Config {
     }
 
     async fn respond_unguarded(&self, session: &Session, ask: Ask) -> Result<Box<RawValue>, NoAnswer> {
+        if let (Ask::Passed(request), Some(responder)) = (&ask, &self.responder) {
+            return responder.answer(session, (**request).clone()).await;
+        }
         let answer = match (ask, &self.roots, &self.sampling, &self.elicitation) {
             (Ask::Roots, Some(roots), _, _) => encode(&roots.answer(session).await?),
             (Ask::Sample(params), _, Some(sampling), _) => encode(&sampling.answer(session, *params).await?),

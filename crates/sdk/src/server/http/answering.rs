@@ -18,11 +18,11 @@ use super::reply;
 use super::session::{Busy, HttpSession};
 use super::stream::Stream;
 use super::table::{Permit, Table};
-use crate::engine::{self, Exchange};
+use crate::engine;
 use crate::json_rpc::{self, RequestId};
 use crate::model::{ErrorObject, SubscriptionFilter, code};
 use crate::revision::Rules;
-use crate::server::admission::note;
+use crate::server::admission::{note, watched};
 use crate::server::exchange::{Outcome, Run};
 use crate::server::operation::Reply;
 use crate::server::wire::Wire;
@@ -46,7 +46,7 @@ pub(super) enum Finished {
     /// With this message.
     Line(StatusCode, Vec<u8>),
     /// As a stream of changes.
-    Listening(Exchange, SubscriptionFilter),
+    Listening(Context, SubscriptionFilter),
     /// Nobody waits for an answer.
     Nothing,
 }
@@ -55,7 +55,7 @@ pub(super) enum Finished {
 pub(super) enum Form {
     Whole(Response<Body>),
     Events,
-    Listening(Exchange, SubscriptionFilter),
+    Listening(Context, SubscriptionFilter),
 }
 
 /// An answer in the making.
@@ -85,8 +85,8 @@ impl Answering {
                 self.say(line);
                 Poll::Ready(Form::Events)
             }
-            Poll::Ready(Finished::Listening(exchange, filter)) => {
-                Poll::Ready(Form::Listening(exchange, filter))
+            Poll::Ready(Finished::Listening(context, filter)) => {
+                Poll::Ready(Form::Listening(context, filter))
             }
             Poll::Ready(Finished::Nothing) => Poll::Ready(Form::Events),
             Poll::Pending if streams => Poll::Ready(Form::Events),
@@ -159,9 +159,8 @@ fn conclude(
     session: Option<&Arc<HttpSession>>,
     table: &Table,
 ) -> Finished {
-    let exchange = &context.inner.exchange;
     if let Outcome::Complete(Reply::Listening(filter)) = outcome {
-        return Finished::Listening(exchange.clone(), filter);
+        return Finished::Listening(context.clone(), filter);
     }
     if let Some(session) = entered
         && session.lock().ledger.finish(context, &outcome).is_none()
@@ -186,7 +185,8 @@ pub(super) fn write_outcome(
 ) -> StatusCode {
     let exchange = &context.inner.exchange;
     if let Some(session) = session.filter(|_| changes_session(&outcome)) {
-        let noted = note(&outcome, &mut session.lock().session, &session.general);
+        let mut guard = watched(context, &outcome);
+        let noted = note(&outcome, &mut guard, &mut session.lock().session, &session.general);
         if let Err(error) = noted {
             json_rpc::error_line(Some(&exchange.id), false, &error, line);
             return StatusCode::OK;

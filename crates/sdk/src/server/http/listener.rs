@@ -25,6 +25,7 @@ pub struct Bound {
     server: HttpServer,
     listener: TcpListener,
     address: SocketAddr,
+    stopping: watch::Sender<bool>,
 }
 
 impl Bound {
@@ -37,7 +38,7 @@ impl Bound {
         })?;
         let address = listener.local_addr()?;
         server.listens_on(address)?;
-        Ok(Self { server, listener, address })
+        Ok(Self { server, listener, address, stopping: watch::channel(false).0 })
     }
 
     /// Where it listens.
@@ -48,6 +49,12 @@ impl Bound {
     /// The URL that clients connect to.
     pub fn url(&self) -> String {
         format!("http://{}{}", self.address, self.server.path())
+    }
+
+    /// Waits until no more is accepted and the work at hand is being finished.
+    pub fn draining(&self) -> impl Future<Output = ()> + Send + 'static {
+        let mut stopped = self.stopping.subscribe();
+        async move { drop(stopped.wait_for(|stopped| *stopped).await) }
     }
 
     /// Serves until the process is asked to terminate.
@@ -67,7 +74,6 @@ impl Bound {
         let policy = self.server.policy().clone();
         let protocols = Arc::new(Protocols::new(&policy));
         let room = Arc::new(Semaphore::new(policy.connections));
-        let (stopping, stopped) = watch::channel(false);
         let mut connections = JoinSet::new();
         let mut stop = std::pin::pin!(stop);
         loop {
@@ -85,7 +91,7 @@ impl Bound {
             match (place, accepted) {
                 (Ok(place), Ok((stream, _))) => {
                     let (server, protocols) = (self.server.clone(), Arc::clone(&protocols));
-                    connections.spawn(serve_one(stream, server, protocols, stopped.clone(), place));
+                    connections.spawn(serve_one(stream, server, protocols, self.stopping.subscribe(), place));
                 }
                 (_, Err(error)) => {
                     tracing::warn!(%error, "a connection could not be accepted");
@@ -95,7 +101,7 @@ impl Bound {
             }
         }
         drop(self.listener);
-        stopping.send_replace(true);
+        self.stopping.send_replace(true);
         self.server.bus().publish(&Change::Stopping);
         let drained = async { while connections.join_next().await.is_some() {} };
         if tokio::time::timeout(policy.drain, drained).await.is_err() {

@@ -19,6 +19,7 @@ mod needed;
 mod pair;
 mod post;
 mod reply;
+mod route;
 mod service;
 mod session;
 mod site;
@@ -31,6 +32,8 @@ use std::fmt;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
+use bytes::Bytes;
+
 pub use authorize::{Authorizer, Authorizing, Document, Location, Refused};
 pub use body::Body;
 pub use events::{EventStore, MemoryEvents, Replay, StreamId};
@@ -38,10 +41,12 @@ pub use listener::Bound;
 pub use store::{SessionRecord, SessionStore, Storing};
 
 use crate::server::bus::Bus;
+use crate::server::operation::BoxFuture;
 use crate::server::serving::Serving;
 use crate::{Error, Policy, Result};
 use guard::Guard;
 use pair::Pairs;
+use route::Route;
 use table::Table;
 
 /// A server over HTTP. Cheap to clone; all clones share their sessions.
@@ -62,6 +67,8 @@ struct Setup {
     pair: Option<(String, String)>,
     guard: Guard,
     authorizer: Option<Arc<dyn Authorizer>>,
+    /// What else is answered.
+    routes: Vec<Route>,
     stateless: bool,
     sessions: Option<Arc<dyn SessionStore>>,
     /// The first thing that was wrong.
@@ -95,6 +102,7 @@ impl HttpServer {
             pair: has_pair.then(|| ("/sse".into(), "/messages".into())),
             guard: Guard::default(),
             authorizer: None,
+            routes: Vec::new(),
             stateless: false,
             sessions: None,
             fault: None,
@@ -162,6 +170,21 @@ impl HttpServer {
     #[must_use]
     pub fn authorizer(self, authorizer: impl Authorizer) -> Self {
         self.change(|setup| setup.authorizer = Some(Arc::new(authorizer)))
+    }
+
+    /// Answers GET at this path, and below it, with something that is not MCP: health, metrics, where a login comes
+    /// back to. Hosts and origins are guarded as they are elsewhere, but no authorizer is asked. The paths of MCP come
+    /// first, then the longest that fits.
+    #[must_use]
+    pub fn route(
+        self,
+        path_prefix: &str,
+        service: impl Fn(http::Request<()>) -> BoxFuture<http::Response<Bytes>> + Send + Sync + 'static,
+    ) -> Self {
+        self.change(|setup| match Route::new(path_prefix, service) {
+            Some(route) => setup.routes.push(route),
+            None => setup.fault(format!("{path_prefix:?} is not a path")),
+        })
     }
 
     /// Keeps no sessions: older clients can call, but not be asked, told of changes or taken up again.

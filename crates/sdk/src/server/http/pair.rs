@@ -131,6 +131,7 @@ impl Pairs {
         sse::write_named("endpoint", format!("{post_to}?session={id}").as_bytes(), &mut first);
         // Only to hear that the server is being stopped.
         let stopping = Wire::new(policy, None);
+        let membership = Membership::new(&table.serving.registry, &stopping, &principal);
         let transport = PairTransport(Arc::clone(&channel));
         let connection = Connection::new(Arc::clone(&table.serving), transport, principal).legacy_only();
         let stop = stopped(Arc::clone(&stopping));
@@ -140,7 +141,7 @@ impl Pairs {
             channel,
             serving: Some(Box::pin(async move { drop(connection.serve(stop).await) })),
             first,
-            _membership: Membership::new(&table.serving.registry, &stopping),
+            _membership: membership,
             pulse: super::streams::Comments::new(policy.stream_pulse),
             _permit: permit,
             _place: place,

@@ -229,12 +229,12 @@ pub(super) async fn answer(mut answering: Answering) -> Response<Body> {
     match poll_fn(|cx| answering.poll_form(cx)).await {
         Form::Whole(response) => response,
         Form::Events => events(answering),
-        Form::Listening(exchange, filter) => {
+        Form::Listening(context, filter) => {
             let (table, wire) = (&answering.table, &answering.wire);
             let Some(permit) = table.stream() else {
                 return reply::busy(StatusCode::SERVICE_UNAVAILABLE, "too many streams are open");
             };
-            let listen = Listen::open(exchange, filter, wire);
+            let listen = Listen::open(&context, filter, wire);
             let principal = answering.principal.clone();
             reply::events(ChangeEvents::new(listen, Arc::clone(wire), table, principal, permit))
         }

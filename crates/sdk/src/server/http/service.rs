@@ -50,7 +50,7 @@ pub(super) type Answering = Pin<Box<dyn Future<Output = Answer> + Send>>;
 impl HttpServer {
     /// Everything that can be decided before anything is waited for.
     fn admit(&self, head: &Parts) -> Result<Admitted, Box<Response<Body>>> {
-        let Some(route) = self.route(head.uri.path()) else {
+        let Some(route) = self.route_of(head.uri.path()) else {
             let nothing = || reply::refused(StatusCode::NOT_FOUND, "nothing is served at this path");
             return Err(Box::new(self.document(head).unwrap_or_else(nothing)));
         };
@@ -70,7 +70,7 @@ impl HttpServer {
         }
     }
 
-    fn route(&self, path: &str) -> Option<Route> {
+    fn route_of(&self, path: &str) -> Option<Route> {
         if path == self.setup.path {
             return Some(Route::Mcp);
         }
@@ -207,6 +207,12 @@ impl HttpServer {
         B: HttpBody<Data = Bytes> + Send + 'static,
     {
         let (mut head, body) = request.into_parts();
+        if !self.setup.routes.is_empty()
+            && self.route_of(head.uri.path()).is_none()
+            && let Some(other) = self.other(head.uri.path())
+        {
+            return self.answer_other(other, head);
+        }
         if self.setup.authorizer.is_some() {
             name_host(&mut head);
         }

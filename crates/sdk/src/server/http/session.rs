@@ -94,8 +94,8 @@ impl HttpSession {
         };
         Arc::new(Self {
             id,
+            _membership: Membership::new(&serving.registry, &general, &principal),
             principal,
-            _membership: Membership::new(&serving.registry, &general),
             talk,
             general,
             inner: Mutex::new(inner),
@@ -189,7 +189,7 @@ impl HttpSession {
     }
 
     /// Runs a hook. While one is at work, the next of its kind waits; any number of them are one.
-    pub(super) fn run_hook(self: &Arc<Self>, occasion: Occasion, serving: &Serving) {
+    pub(super) fn run_hook(self: &Arc<Self>, occasion: Occasion, serving: &Arc<Serving>) {
         let hook = match occasion {
             Occasion::Initialized => &serving.hooks.initialized,
             Occasion::RootsChanged => &serving.hooks.roots_changed,
@@ -200,7 +200,7 @@ impl HttpSession {
         }
         let mut inner = self.lock();
         let peer = Arc::clone(inner.session.peer());
-        let session = Session::new(Arc::clone(&self.general), peer, serving.policy.patience);
+        let session = Session::new(Arc::clone(&self.general), peer, serving);
         let task = tokio::spawn(hook_work(Arc::downgrade(self), occasion, hook, session));
         inner.hooks.retain(|hook| !hook.is_finished());
         inner.hooks.push(task.abort_handle());
@@ -211,6 +211,13 @@ impl HttpSession {
             Occasion::Initialized => &self.initialized_hook,
             Occasion::RootsChanged => &self.roots_hook,
         }
+    }
+}
+
+/// A server that is let go takes its sessions along.
+impl Drop for HttpSession {
+    fn drop(&mut self) {
+        self.end("the server is gone");
     }
 }
 

@@ -19,6 +19,7 @@ use crate::engine;
 use crate::model::{ClientCapabilities, Implementation, InitializeParams, LoggingLevel};
 use crate::revision::Revision;
 use crate::server::Principal;
+use crate::server::listen::on_behalf_of;
 use crate::server::mirrored::{name, single};
 
 /// A future of a [`SessionStore`].
@@ -131,8 +132,13 @@ impl Table {
         if record.ready {
             session.talk.may_request();
         }
+        let exchange = on_behalf_of(&session.lock().session);
+        let context = serving.aside(exchange, &session.general, session.principal.clone());
         for uri in &watched {
             session.general.watch(uri);
+            if let Some(guard) = serving.watch(&context, uri) {
+                session.general.guard(uri, guard);
+            }
         }
         self.enter(&session);
     }

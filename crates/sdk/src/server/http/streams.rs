@@ -194,7 +194,7 @@ impl ChangeEvents {
     ) -> Self {
         Self {
             listen,
-            _membership: Membership::new(&table.serving.registry, &wire),
+            _membership: Membership::new(&table.serving.registry, &wire, &principal),
             wire,
             table: Arc::clone(table),
             principal,

@@ -116,19 +116,28 @@ impl Exchange {
                 let mut answered = false;
                 for item in items {
                     let look = Inbound::look(&item, id);
-                    answered |= self.pass_on(item, look, is_body).await?;
+                    answered |= self.pass_on(id, item, look, is_body).await?;
                 }
                 Ok(answered)
             }
-            look => self.pass_on(message, look, is_body).await,
+            look => self.pass_on(id, message, look, is_body).await,
         }
     }
 
     /// A body is all that comes, so it must be right. On a stream the answer may still follow.
-    async fn pass_on(&self, message: Bytes, look: Inbound, is_body: bool) -> Result<bool, Failure> {
-        let answered = match look {
-            Inbound::Answer => true,
-            Inbound::Other => false,
+    async fn pass_on(
+        &self,
+        id: &RequestId,
+        message: Bytes,
+        look: Inbound,
+        is_body: bool,
+    ) -> Result<bool, Failure> {
+        match look {
+            Inbound::Answer => {
+                self.report(Report::Message(message)).await?;
+                return Ok(true);
+            }
+            Inbound::Other => {}
             Inbound::Unread(error) => {
                 let refusal = HttpRefusal { error: Some(error), ..HttpRefusal::new(200) };
                 return Err(Failure::Refused(Box::new(refusal)));
@@ -147,10 +156,10 @@ impl Exchange {
                 return Err(Failure::Misbehaved("several messages came at once".into()));
             }
             // Its reader counts what makes no sense.
-            Inbound::Garbage(_) | Inbound::Batch(_) => false,
-        };
-        self.report(Report::Message(message)).await?;
-        Ok(answered)
+            Inbound::Garbage(_) | Inbound::Batch(_) => {}
+        }
+        self.report(Report::Beside { of: id.clone(), message }).await?;
+        Ok(false)
     }
 
     async fn read_stream(&mut self, id: &RequestId, reply: Reply) -> Result<(), Failure> {

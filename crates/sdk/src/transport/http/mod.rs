@@ -109,6 +109,8 @@ impl Bounds {
 enum Report {
     /// A message of the server.
     Message(Bytes),
+    /// A message of the server on the way of this request, which is not its answer.
+    Beside { of: RequestId, message: Bytes },
     /// A request got no answer.
     Failed { id: RequestId, failure: Failure },
     /// There is nothing more to come for this request.

@@ -137,6 +137,7 @@ impl HttpTransport {
     fn note(&mut self, report: Report) -> Option<Incoming> {
         match report {
             Report::Message(message) => return Some(Incoming::Message(message)),
+            Report::Beside { of, message } => return Some(Incoming::Beside { of, message }),
             Report::Failed { id, failure } => {
                 self.open.remove(&id);
                 self.is_forgotten |= failure == Failure::SessionEnded;

@@ -1,0 +1,197 @@
+//! A host with a server face, from the command line: how clients reach it, and how it ends.
+//!
+//! Told to end, it takes nothing new, finishes what it has begun for as long as the grace lasts, ends the servers behind it and
+//! goes with 0. Told twice, it goes at once.
+
+mod address;
+pub(crate) mod entry;
+
+use std::path::Path;
+use std::sync::Arc;
+
+use contexture::auth::{Protection, default_store};
+use contexture::server::HttpServer;
+use contexture::transport::StdioTransport;
+use contexture::{Policy, Server};
+use contexture_host::config::Config;
+use contexture_host::consent::Person;
+use contexture_host::login::{Doorkeeper, Logins};
+use contexture_host::operations::{Doors, Metrics, Settings, Tracer};
+use contexture_host::{Host, Services};
+
+use crate::exit::Failure;
+use crate::options::Face;
+use crate::terminal::note;
+use crate::terminal::text::safe_line;
+use crate::verbs::interrupted;
+
+/// What is served, beside how.
+pub(crate) struct Gateway<'a> {
+    pub(crate) face: &'a Face,
+    /// Where answers, logins and whom people trust are remembered.
+    pub(crate) state: &'a Path,
+    pub(crate) person: Option<Arc<dyn Person>>,
+}
+
+impl Gateway<'_> {
+    /// Serves until it is told to end. `meanwhile` goes on beside it: what watches the configuration, and what is told to
+    /// people once it is known where we are.
+    pub(crate) async fn serve<F>(self, config: Config, meanwhile: impl FnOnce(Arc<Host>, Option<String>) -> F) -> Result<(), Failure>
+    where
+        F: Future<Output = ()>,
+    {
+        let metrics = Arc::new(Metrics::with_tracer(tracer()?));
+        let protection = self.face.protect.as_deref().map(|issuer| self.protection(issuer)).transpose()?;
+        let logins = match &protection {
+            Some((_, logins)) => Arc::clone(logins),
+            None => Logins::on_this_machine(default_store()?),
+        };
+        let services = Services {
+            person: self.person.clone(),
+            login: Some(Arc::clone(&logins)),
+            metrics: Arc::clone(&metrics),
+            state: Some(self.state.to_owned()),
+        };
+        let host = tokio::select! {
+            biased;
+            () = interrupted() => return Err(Failure::interrupted()),
+            host = Host::start(config, services) => host.map_err(Failure::usage)?,
+        };
+        let served = match &self.face.listen {
+            None => self.over_stdio(&host, &metrics, meanwhile).await,
+            Some(address) => {
+                let protection = protection.map(|(protection, _)| protection);
+                let http = self.http(host.server(), &metrics, &logins, protection)?;
+                self.over_http(http, address, &host, &metrics, &logins, meanwhile).await
+            }
+        };
+        tokio::select! {
+            biased;
+            () = interrupted() => return Err(Failure::interrupted()),
+            () = host.stop() => {}
+        }
+        metrics.tracer().flush().await;
+        served
+    }
+
+    async fn over_stdio<F>(
+        &self,
+        host: &Arc<Host>,
+        metrics: &Arc<Metrics>,
+        meanwhile: impl FnOnce(Arc<Host>, Option<String>) -> F,
+    ) -> Result<(), Failure>
+    where
+        F: Future<Output = ()>,
+    {
+        let server = host.server().build()?;
+        let transport = StdioTransport::open(Policy::default().line_bytes)?;
+        let serving = async { Ok(server.serve_until(transport, told_to_end(metrics)).await?) };
+        until_told_twice(metrics, serving, meanwhile(Arc::clone(host), None)).await
+    }
+
+    async fn over_http<F>(
+        &self,
+        http: HttpServer,
+        address: &str,
+        host: &Arc<Host>,
+        metrics: &Arc<Metrics>,
+        logins: &Logins,
+        meanwhile: impl FnOnce(Arc<Host>, Option<String>) -> F,
+    ) -> Result<(), Failure>
+    where
+        F: Future<Output = ()>,
+    {
+        if self.face.protect.is_none() && !self.face.allow_anonymous {
+            address::must_be_this_machine(address).await?;
+        }
+        let counted = http.clone();
+        metrics.count_sessions(move || counted.sessions());
+        let bound = http.bind(address).await?;
+        let url = self.face.public_url.clone().unwrap_or_else(|| bound.url());
+        logins.reached_at(&url)?;
+        note(&format!("listening on {}", bound.url()));
+        let serving = async { Ok(bound.serve_until(told_to_end(metrics)).await?) };
+        until_told_twice(metrics, serving, meanwhile(Arc::clone(host), Some(url))).await
+    }
+
+    fn http(
+        &self,
+        server: Server,
+        metrics: &Arc<Metrics>,
+        logins: &Arc<Logins>,
+        protection: Option<Protection>,
+    ) -> Result<HttpServer, Failure> {
+        let mut http = server.into_http()?;
+        let public = self.face.public_url.as_deref().and_then(address::authority);
+        for host in self.face.hosts.iter().map(String::as_str).chain(public) {
+            http = http.host(host);
+        }
+        for origin in &self.face.origins {
+            http = http.origin(origin);
+        }
+        let doors = Doors::new(Arc::clone(metrics));
+        for path in Doors::PATHS {
+            let doors = doors.clone();
+            http = http.route(path, move |request| {
+                let answer = doors.answer(request.uri().path());
+                Box::pin(std::future::ready(answer))
+            });
+        }
+        Ok(match protection {
+            Some(protection) => http.route("/login", logins.pages()).protect(protection),
+            None => http,
+        })
+    }
+
+    /// Whose tokens are taken, and where these people's own logins are kept.
+    fn protection(&self, issuer: &str) -> Result<(Protection, Arc<Logins>), Failure> {
+        let mut protection = Protection::new(issuer);
+        if let Some(url) = &self.face.public_url {
+            protection = protection.resource(url);
+        }
+        let (protection, verifier) = protection.share_verifier()?;
+        let folder = self.state.join("logins");
+        Ok((protection, Logins::for_everybody(Doorkeeper::new(verifier), &folder, default_store()?)))
+    }
+}
+
+/// Ready when no more is to be begun.
+async fn told_to_end(metrics: &Metrics) {
+    interrupted().await;
+    metrics.drain();
+    tracing::info!("told to end; what has begun is finished first");
+}
+
+/// Serves, and does beside it what has no end of its own. A second word to end is not to be waited for.
+async fn until_told_twice(
+    metrics: &Metrics,
+    serving: impl Future<Output = Result<(), Failure>>,
+    meanwhile: impl Future<Output = ()>,
+) -> Result<(), Failure> {
+    let twice = async {
+        // The first word is heard by both; the second one counts from when the first has had its effect.
+        interrupted().await;
+        while !metrics.is_draining() {
+            tokio::task::yield_now().await;
+        }
+        interrupted().await;
+    };
+    let endless = async {
+        meanwhile.await;
+        std::future::pending::<()>().await;
+    };
+    tokio::select! {
+        served = serving => served,
+        () = twice => Err(Failure::interrupted()),
+        () = endless => Ok(()),
+    }
+}
+
+/// What the environment says about traces.
+fn tracer() -> Result<Tracer, Failure> {
+    let settings = Settings::from_variables(|name| std::env::var(name).ok());
+    match settings.map_err(|why| Failure::usage(safe_line(&why)))? {
+        None => Ok(Tracer::default()),
+        Some(settings) => Tracer::start(settings).map_err(Failure::usage),
+    }
+}

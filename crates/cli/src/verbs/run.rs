@@ -1,0 +1,149 @@
+//! `run`: the servers that are configured, as one.
+//!
+//! Nothing is taken from another host's files unless that host is named, and nothing is ever written to them.
+
+use contexture_host::Host;
+use contexture_host::config::{
+    Config, ConfigError, ConfigFile, HostKind, Severity, Sources, Standing, Watcher, discover, load,
+};
+
+use super::hint::quoted;
+use crate::exit::Failure;
+use crate::gateway::{Gateway, entry};
+use crate::options::Running;
+use crate::terminal::text::safe_line;
+use crate::terminal::{note, person};
+
+/// What we propose to listen on.
+const ADDRESS: &str = "127.0.0.1:8000";
+
+pub(crate) async fn run(options: &Running) -> Result<(), Failure> {
+    let sources = sources(options);
+    if !is_configured(&sources) {
+        return Err(nothing(&sources));
+    }
+    let state = sources.state_folder();
+    let (config, watcher) = read(sources, options.watch).map_err(|error| Failure::usage(error.to_string()))?;
+    let config = prepared(config, options);
+    if config.servers.is_empty() {
+        return Err(empty(&config));
+    }
+    let gateway = Gateway { face: &options.face, state: &state, person: None };
+    let (name, servers) = (config.name.clone(), config.servers.len());
+    gateway
+        .serve(config, |host, url| async move {
+            tell(&name, servers, url.as_deref());
+            if let Some(watcher) = watcher {
+                watch(watcher, &host, options).await;
+            }
+        })
+        .await
+}
+
+fn sources(options: &Running) -> Sources {
+    let mut sources = Sources::of_process();
+    sources.files = options.files.clone();
+    sources.import = options.from.iter().flat_map(|hosts| hosts.0.iter().copied()).collect();
+    sources.only = options.only.clone();
+    sources
+}
+
+fn read(sources: Sources, watched: bool) -> Result<(Config, Option<Watcher>), ConfigError> {
+    if watched {
+        return Watcher::new(sources).map(|(config, watcher)| (config, Some(watcher)));
+    }
+    Ok((load(&sources)?, None))
+}
+
+/// Whether there is anything that we were told to read.
+fn is_configured(sources: &Sources) -> bool {
+    let own = [sources.user_file(), sources.project_file()];
+    !sources.files.is_empty() || !sources.import.is_empty() || own.iter().any(|file| file.is_file())
+}
+
+/// What the command line adds to a configuration, and what is said about it.
+fn prepared(mut config: Config, options: &Running) -> Config {
+    config.limits.drain_time = options.face.grace;
+    for fault in &config.faults {
+        let word = if fault.severity == Severity::Error { "error" } else { "note" };
+        note(&format!("contexture: {word}: {}", safe_line(&fault.to_string())));
+    }
+    for name in entry::without_ourselves(&mut config, options.face.listen.as_deref()) {
+        note(&format!("contexture: note: {} is this gateway; it is left out", safe_line(&name)));
+    }
+    for server in &config.servers {
+        if let Standing::Held { why } = &server.standing {
+            note(&format!("contexture: {} is not started: {}", safe_line(&server.name), safe_line(why)));
+        }
+    }
+    config
+}
+
+/// Goes on with every new configuration, for ever.
+async fn watch(mut watcher: Watcher, host: &Host, options: &Running) {
+    loop {
+        let config = prepared(watcher.changed().await, options);
+        let servers = config.servers.len();
+        match host.reload(config).await {
+            Ok(()) => tracing::info!(servers, "the configuration was read again"),
+            Err(why) => tracing::error!(why, "the new configuration cannot be used; the old one stays"),
+        }
+    }
+}
+
+/// The one entry that takes the place of all others. Whoever started us over a pipe is no person.
+fn tell(name: &str, servers: usize, url: Option<&str>) {
+    let entry = match url {
+        Some(url) => entry::by_url(name, url),
+        None if person::is_there(false) => {
+            entry::by_command(name, &std::env::args().skip(1).collect::<Vec<_>>())
+        }
+        None => return,
+    };
+    let all = if servers == 1 { "1 server".to_owned() } else { format!("{servers} servers") };
+    note(&format!("{all} behind one entry, for any host's configuration:"));
+    note(&format!("  {entry}"));
+}
+
+/// There is nothing of ours; what others have is shown, and what to do with it.
+fn nothing(sources: &Sources) -> Failure {
+    let found: Vec<ConfigFile> =
+        discover(sources).into_iter().filter(|file| file.host != HostKind::Contexture).collect();
+    let user = sources.user_file();
+    let missing = format!("there is no contexture.json here, and no {}", user.display());
+    if found.is_empty() {
+        let hint = "--config FILE names one; contexture bridge serves a single server without any";
+        return Failure::usage(missing).hint(Some(hint.to_owned()));
+    }
+    let mut lines = vec!["Found, and not touched:".to_owned()];
+    let mut hosts: Vec<&str> = Vec::new();
+    for file in &found {
+        let servers = servers_of(sources, file);
+        lines.push(format!("  {:<15} {} ({servers})", file.host.word(), file.path.display()));
+        if !hosts.contains(&file.host.word()) {
+            hosts.push(file.host.word());
+        }
+    }
+    lines.push("All of these servers behind one address:".to_owned());
+    lines.push(format!("  contexture run --from {} --listen {ADDRESS}", hosts.join(",")));
+    lines.push("or as one server that a host starts:".to_owned());
+    lines.push(format!("  contexture run --from {}", hosts.join(",")));
+    Failure::usage(missing).hint(Some(lines.join("\n")))
+}
+
+/// How many servers are in a file, in words.
+fn servers_of(sources: &Sources, file: &ConfigFile) -> String {
+    let mut alone = sources.clone();
+    alone.files = vec![file.path.clone()];
+    match load(&alone) {
+        Ok(config) if config.servers.len() == 1 => "1 server".to_owned(),
+        Ok(config) => format!("{} servers", config.servers.len()),
+        Err(_) => "cannot be read".to_owned(),
+    }
+}
+
+/// Files were read, and no server is in them.
+fn empty(config: &Config) -> Failure {
+    let files: Vec<String> = config.files.iter().map(|file| quoted(&file.display().to_string())).collect();
+    Failure::usage("no server is configured").hint(Some(format!("looked at {}", files.join(", "))))
+}

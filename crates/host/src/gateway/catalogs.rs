@@ -1,0 +1,276 @@
+//! Which catalog somebody sees, kept until something in it changes.
+//!
+//! All see the same, except those who have a login of their own at some server. Lists wait a short while for servers that
+//! are being started, and are told to have changed when these come later. Calls wait longer, if what they name is not there.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+
+use contexture::model::{ErrorObject, Tool};
+use contexture::{Context, Principal};
+use futures_util::future::join_all;
+
+use super::{Gateway, faults};
+use crate::catalog::{Catalog, Offer, Part};
+use crate::config::LoginFor;
+use crate::upstream::{Audience, State, Unavailable, Upstream, lock};
+
+pub(crate) use crate::upstream::Changed;
+
+/// People whose view is remembered.
+const REMEMBERED: usize = 10_000;
+
+/// What somebody sees.
+pub(crate) struct View {
+    pub(crate) catalog: Catalog,
+    /// The servers of its parts, in their order.
+    pub(super) servers: Vec<Served>,
+    /// Some servers have not told yet what they offer.
+    partial: bool,
+}
+
+pub(super) struct Served {
+    pub(super) upstream: Arc<Upstream>,
+    /// What it offers is this principal's own.
+    pub(super) personal: bool,
+    /// Why it offers nothing.
+    pub(super) unavailable: Option<Unavailable>,
+    /// It wants a login before it tells anything: all that it offers is that.
+    pub(super) only_login: bool,
+}
+
+#[derive(Default)]
+pub(super) struct Catalogs {
+    state: Mutex<Known>,
+    /// Counts the changes, so that what was built before one is not kept after it.
+    generation: AtomicU64,
+}
+
+#[derive(Default)]
+struct Known {
+    shared: Option<Arc<View>>,
+    people: HashMap<Principal, Person>,
+    /// Somebody has seen a list since clients were last told of a change.
+    seen: bool,
+}
+
+/// What is remembered of somebody.
+#[derive(Default)]
+struct Person {
+    /// Servers, by name, at which they have a login of their own.
+    logins: Vec<String>,
+    view: Option<Arc<View>>,
+}
+
+impl Catalogs {
+    /// Everybody's, if it is there.
+    pub(super) fn shared(&self) -> Option<Arc<View>> {
+        lock(&self.state).shared.clone()
+    }
+
+    /// What this principal sees, if it is there.
+    pub(super) fn known(&self, principal: &Principal) -> Option<Arc<View>> {
+        let known = lock(&self.state);
+        match known.people.get(principal) {
+            Some(person) if !person.logins.is_empty() => person.view.clone(),
+            _ => known.shared.clone(),
+        }
+    }
+
+    /// The same, unless it would have to be found out first where they have a login.
+    fn ready(&self, principal: &Principal, has_logins: bool) -> Option<Arc<View>> {
+        let known = lock(&self.state);
+        match known.people.get(principal) {
+            Some(person) if !person.logins.is_empty() => person.view.clone(),
+            None if has_logins => None,
+            _ => known.shared.clone(),
+        }
+    }
+
+    pub(super) fn is_personal(&self, principal: &Principal, server: &str) -> bool {
+        lock(&self.state).people.get(principal).is_some_and(|person| person.logins.iter().any(|name| name == server))
+    }
+
+    /// Nothing that was built is right any more. Says whether anybody has seen it.
+    pub(super) fn forget(&self) -> bool {
+        self.generation.fetch_add(1, Ordering::AcqRel);
+        let mut known = lock(&self.state);
+        known.shared = None;
+        known.people.values_mut().for_each(|person| person.view = None);
+        std::mem::take(&mut known.seen)
+    }
+
+    /// Somebody logged in or out.
+    pub(super) fn forget_person(&self, principal: &Principal) {
+        lock(&self.state).people.remove(principal);
+    }
+
+    fn logins(&self, principal: &Principal) -> Option<Vec<String>> {
+        lock(&self.state).people.get(principal).map(|person| person.logins.clone())
+    }
+
+    fn remember(&self, principal: &Principal, logins: &[String]) {
+        let mut known = lock(&self.state);
+        if known.people.len() >= REMEMBERED {
+            known.people.clear();
+        }
+        let person = Person { logins: logins.to_vec(), view: None };
+        known.people.insert(principal.identity(), person);
+    }
+
+    fn keep(&self, principal: &Principal, view: &Arc<View>, generation: u64) {
+        let mut known = lock(&self.state);
+        known.seen = true;
+        if self.generation.load(Ordering::Acquire) != generation {
+            return;
+        }
+        match known.people.get_mut(principal) {
+            Some(person) if !person.logins.is_empty() => person.view = Some(Arc::clone(view)),
+            _ => known.shared = Some(Arc::clone(view)),
+        }
+    }
+}
+
+impl Gateway {
+    /// What this client sees. Does not wait longer for slow servers than the configuration says.
+    pub(super) async fn view(self: &Arc<Self>, context: &Context) -> Arc<View> {
+        let principal = context.principal();
+        if let Some(view) = self.catalogs.ready(principal, self.logins.is_some()) {
+            return view;
+        }
+        let grace = self.limits().list_grace;
+        let logins = self.logins_of(principal).await;
+        let waits = self.wanted(context, &logins).await;
+        // Whoever comes later is told of by a change.
+        let _ = tokio::time::timeout(grace, join_all(waits)).await;
+        self.build(context, &logins)
+    }
+
+    /// The same, but having waited for all servers that are being started.
+    async fn whole_view(self: &Arc<Self>, context: &Context) -> Arc<View> {
+        let logins = self.logins_of(context.principal()).await;
+        join_all(self.wanted(context, &logins).await).await;
+        self.build(context, &logins)
+    }
+
+    /// Finds something, and waits for servers that might have it.
+    ///
+    /// # Errors
+    /// `unknown`, unless it belongs to a server that is not available.
+    pub(super) async fn find<T>(
+        self: &Arc<Self>,
+        context: &Context,
+        name: &str,
+        look: impl Fn(&View) -> Option<T>,
+        unknown: impl FnOnce() -> ErrorObject,
+    ) -> Result<(T, Arc<View>), ErrorObject> {
+        let mut view = self.view(context).await;
+        if let Some(found) = look(&view) {
+            return Ok((found, view));
+        }
+        if view.partial {
+            view = self.whole_view(context).await;
+            if let Some(found) = look(&view) {
+                return Ok((found, view));
+            }
+        }
+        match view.absent(name) {
+            Some(unavailable) => Err(faults::unavailable(unavailable).error),
+            None => Err(unknown()),
+        }
+    }
+
+    /// The servers at which somebody has a login of their own.
+    async fn logins_of(&self, principal: &Principal) -> Vec<String> {
+        let Some(logins) = &self.logins else { return Vec::new() };
+        if let Some(known) = self.catalogs.logins(principal) {
+            return known;
+        }
+        let mut own = Vec::new();
+        for upstream in &*self.upstreams() {
+            let entry = upstream.entry();
+            if matches!(entry.login, LoginFor::User(_)) && entry.enabled() && logins.has_login(entry, principal).await {
+                own.push(entry.name.clone());
+            }
+        }
+        self.catalogs.remember(principal, &own);
+        own
+    }
+
+    /// What is still to be waited for.
+    async fn wanted(
+        self: &Arc<Self>,
+        context: &Context,
+        logins: &[String],
+    ) -> Vec<impl Future<Output = ()> + Send + 'static> {
+        let upstreams = self.upstreams();
+        let wanted = upstreams.iter().map(|upstream| {
+            let personal = logins.contains(&upstream.entry().name);
+            (Arc::clone(upstream), self.audience(context, upstream.entry(), personal))
+        });
+        let unknown = wanted.filter(|(upstream, who)| upstream.known_offer(&who.circle()).is_none());
+        unknown.map(|(upstream, who): (Arc<Upstream>, Audience)| async move { drop(upstream.offer(&who).await) }).collect()
+    }
+
+    fn build(&self, context: &Context, logins: &[String]) -> Arc<View> {
+        let generation = self.catalogs.generation.load(Ordering::Acquire);
+        let principal = context.principal().identity();
+        let mut partial = false;
+        let (mut servers, mut parts) = (Vec::new(), Vec::new());
+        for upstream in &*self.upstreams() {
+            let entry = upstream.entry();
+            let personal = logins.contains(&entry.name);
+            let known = upstream.known_offer(&personal.then(|| principal.clone()));
+            let starting = || Unavailable::starting(&entry.name);
+            partial |= known.is_none();
+            let known = known.unwrap_or_else(|| Err(starting()));
+            let wants_login = known.as_ref().is_err_and(|it| it.state == State::LoginNeeded) && self.logins.is_some();
+            let offer = match &known {
+                Ok(offer) => Ok(Arc::clone(offer)),
+                Err(_) if wants_login => Ok(Arc::new(login_only(&crate::login::tool(entry)))),
+                Err(unavailable) => Err(unavailable.why.clone()),
+            };
+            parts.push(Part { entry: Arc::clone(entry), offer, personal: personal || wants_login });
+            servers.push(Served {
+                upstream: Arc::clone(upstream),
+                personal,
+                unavailable: known.err(),
+                only_login: wants_login,
+            });
+        }
+        let view = Arc::new(View { catalog: Catalog::build(parts), servers, partial });
+        self.catalogs.keep(context.principal(), &view, generation);
+        view
+    }
+
+    /// Somebody has a login now where there was none, or the other way round.
+    pub(super) fn login_changed(&self, principal: &Principal, upstream: &Upstream) {
+        self.catalogs.forget_person(principal);
+        upstream.forget_offer(&Some(principal.identity()));
+        self.changed(Changed::ALL);
+    }
+}
+
+impl View {
+    /// The server that something of this name would belong to, if that is why it is not there.
+    fn absent(&self, name: &str) -> Option<&Unavailable> {
+        let by_name = self.catalog.absent(name).and_then(|(entry, _)| {
+            self.servers.iter().find(|served| served.upstream.entry().name == entry.name)
+        });
+        let unavailable = |served: &'_ Served| served.unavailable.is_some() && served.upstream.entry().enabled();
+        // Names that are left alone do not say whose they are; if one such server is missing, it is likely that one's.
+        let alone = || self.servers.iter().find(|served| !served.upstream.entry().prefix && unavailable(served));
+        by_name.or_else(alone)?.unavailable.as_ref()
+    }
+}
+
+/// All that a server offers to those who are not logged in yet.
+fn login_only(tool: &Tool) -> Offer {
+    let mut offer = Offer::new(contexture::revision::Revision::NEWEST_LEGACY, Default::default(), None);
+    let page = serde_json::json!({ "tools": [tool] }).to_string();
+    if let Err(error) = offer.take(contexture::model::Method::ToolsList, page.as_bytes()) {
+        tracing::error!(error, "the login tool could not be offered");
+    }
+    offer
+}

@@ -1,0 +1,140 @@
+//! Calls of legacy servers, which ask in the middle of a call and wait.
+//!
+//! A client of the same era is asked in place. One that cannot wait is answered with the question, and the call is parked
+//! until it comes back. The time that a person takes is not counted against the server.
+
+use std::sync::Arc;
+
+use contexture::client::Forwarded;
+use contexture::server::BoxFuture;
+use contexture::Error;
+use futures_util::StreamExt;
+use futures_util::stream::FuturesUnordered;
+use std::sync::Mutex;
+use tokio::sync::mpsc;
+use tokio::time::{Instant, sleep_until};
+
+use super::asks::Way;
+use super::calls::{Call, Failure};
+use super::faults::{self, Fault};
+use super::parked::{HANDLE, Waiting};
+use crate::operations::UpstreamCall;
+use crate::upstream::{LONGEST_CALL, Lease, Place, Question, Voice, lock};
+
+/// A call that its server works on, and all that belongs to it.
+pub(super) struct Running {
+    pub(super) outcome: BoxFuture<Result<Forwarded, Error>>,
+    pub(super) questions: mpsc::UnboundedReceiver<Question>,
+    pub(super) voice: Arc<Voice>,
+    /// When the server last gave a sign of life.
+    pub(super) heard: Arc<Mutex<Instant>>,
+    /// Questions that were asked so far.
+    pub(super) asked: u32,
+    pub(super) counted: Option<UpstreamCall>,
+    pub(super) lease: Lease,
+    pub(super) _place: Place,
+}
+
+impl Call<'_> {
+    pub(super) async fn in_place(&self, lease: Lease) -> Result<Forwarded, Failure> {
+        lease.log_from(self.context.log_level()).await;
+        let voice = Voice::new(self.context);
+        let (place, questions) = lease.desk().enter(Arc::clone(&voice));
+        let counted = self.counted();
+        let heard = Arc::new(Mutex::new(Instant::now()));
+        let mut forward = self.forward(&lease, &counted, Some(&voice));
+        if self.who.declares().is_some() {
+            // The clock stands still while somebody is asked; it is ours.
+            forward = forward.timeout(LONGEST_CALL);
+            if self.context.wants_progress() {
+                let (voice, heard) = (Arc::clone(&voice), Arc::clone(&heard));
+                forward = forward.on_progress(move |progress| {
+                    *lock(&heard) = Instant::now();
+                    voice.progress(&progress);
+                });
+            }
+        }
+        let outcome = forward.into_future();
+        let counted = Some(counted);
+        self.drive(Running { outcome, questions, voice, heard, asked: 0, counted, lease, _place: place }).await
+    }
+
+    /// Until the server has answered; what it asks meanwhile is passed on.
+    pub(super) async fn drive(&self, mut running: Running) -> Result<Forwarded, Failure> {
+        let (way, entry) = (Way::Call(self.context), self.target.entry());
+        let replayed = self.context.is_replayed();
+        let mut asking = FuturesUnordered::new();
+        let outcome = loop {
+            let silent = *lock(&running.heard) + entry.call_time;
+            tokio::select! {
+                biased;
+                outcome = &mut running.outcome => break outcome,
+                Some(question) = running.questions.recv() => {
+                    running.asked += 1;
+                    let key = format!("{}?", running.asked);
+                    if replayed {
+                        drop(asking);
+                        return self.park(running, vec![Waiting { key, question }]).await;
+                    }
+                    let Question { request, mut answer } = question;
+                    asking.push(async move {
+                        tokio::select! {
+                            // The server no longer wants to know.
+                            () = answer.closed() => {}
+                            answered = way.answer(self.gateway, entry, &key, request) => drop(answer.send(answered)),
+                        }
+                    });
+                }
+                Some(()) = asking.next(), if !asking.is_empty() => *lock(&running.heard) = Instant::now(),
+                () = sleep_until(silent), if asking.is_empty() => {
+                    if *lock(&running.heard) + entry.call_time <= Instant::now() {
+                        break Err(Error::Timeout(entry.call_time));
+                    }
+                }
+            }
+        };
+        if let Some(counted) = running.counted.take() {
+            Self::count(counted, &outcome);
+        }
+        if let Err(error) = &outcome {
+            self.target.upstream().suspect(&running.lease, error);
+        }
+        // Whoever was asked something was asked for a call that is over now.
+        let was_asked = running.asked > 0;
+        match outcome {
+            Err(error) if was_asked => Err(self.fault(error).into()),
+            outcome => Ok(outcome?),
+        }
+    }
+
+    /// Lets go of the client, and waits for it to come back with answers.
+    async fn park(&self, running: Running, waiting: Vec<Waiting>) -> Result<Forwarded, Failure> {
+        let limits = self.gateway.limits();
+        let handle = self.gateway.parked.park(self.context.principal(), running, waiting, &limits)?;
+        if let Err(error) = self.context.keep(HANDLE, &handle) {
+            self.gateway.parked.give_up(&handle);
+            return Err(self.fault(error).into());
+        }
+        Ok(self.resume(&handle).await?)
+    }
+
+    /// Goes on with a call that was parked. In the round that asks, this is where the handler is dropped.
+    pub(super) async fn resume(&self, handle: &str) -> Result<Forwarded, Fault> {
+        let principal = self.context.principal();
+        let asked = self.gateway.parked.asked(handle, principal)?;
+        let way = Way::Call(self.context);
+        let asked = asked.into_iter().map(|(key, request)| (key.clone(), key, request)).collect();
+        let answers = way.answer_all(self.gateway, self.target.entry(), asked).await;
+        let answers = answers.into_iter().map(|(key, _, answer)| (key, answer)).collect();
+        let running = self.gateway.parked.take_up(handle, principal, answers, self.context)?;
+        match Box::pin(self.drive(running)).await {
+            Ok(forwarded) => Ok(forwarded),
+            Err(Failure::Told(fault)) => Err(fault),
+            Err(Failure::Of(error)) => Err(self.fault(error)),
+        }
+    }
+
+    fn fault(&self, error: Error) -> Fault {
+        faults::of(self.target.entry(), self.context, self.target.method, error)
+    }
+}

@@ -1,0 +1,185 @@
+//! Whose connection it is: who may share one with whom, and what its server may ask of them.
+//!
+//! A legacy server does not say which call its question belongs to, so a connection over which it can ask belongs to one
+//! person. Nothing here lets two principals meet, unless the configuration says that everybody shares the server, and then
+//! it can ask none of them.
+
+use contexture::Principal;
+use contexture::engine::Peer;
+use contexture::model::{ClientCapabilities, ElicitationCapability, JsonObject, ListChangedCapability, SamplingCapability};
+use contexture::revision::Era;
+use contexture::server::{Context, Session};
+
+use crate::config::{RootsFor, ServerEntry, Sharing};
+
+/// What a server is told that it may ask for.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub struct Declares {
+    /// A person, by a form.
+    pub form: bool,
+    /// A person, by a URL.
+    pub url: bool,
+    /// A model.
+    pub sampling: bool,
+    /// A model, with tools.
+    pub sampling_tools: bool,
+    /// Directories.
+    pub roots: bool,
+}
+
+impl Declares {
+    /// What may be asked on behalf of this client: what it can be asked itself, and what is answered here.
+    pub fn of(peer: &Peer, entry: &ServerEntry, has_models: bool) -> Self {
+        let client = Self::of_client(peer, entry);
+        let here = Self::answered_here(entry, has_models);
+        Self {
+            form: client.form,
+            url: client.url,
+            sampling: client.sampling || here.sampling,
+            sampling_tools: client.sampling_tools || (here.sampling_tools && !client.sampling),
+            roots: client.roots || here.roots,
+        }
+    }
+
+    /// What is answered here, whoever the client is.
+    fn answered_here(entry: &ServerEntry, has_models: bool) -> Self {
+        Self {
+            sampling: has_models,
+            sampling_tools: has_models,
+            roots: matches!(entry.roots, RootsFor::Fixed(_)),
+            ..Self::default()
+        }
+    }
+
+    /// What the client itself would be asked.
+    fn of_client(peer: &Peer, entry: &ServerEntry) -> Self {
+        let (rules, client) = (peer.revision.rules(), &peer.capabilities);
+        let elicitation = client.elicitation.as_ref().filter(|_| rules.has_elicitation());
+        Self {
+            form: elicitation.is_some_and(ElicitationCapability::has_form),
+            url: rules.has_url_elicitation && elicitation.is_some_and(ElicitationCapability::has_url),
+            sampling: client.sampling.is_some(),
+            sampling_tools: rules.has_sampling_tools
+                && client.sampling.as_ref().is_some_and(|sampling| sampling.tools.is_some()),
+            roots: entry.roots == RootsFor::Client && client.roots.is_some(),
+        }
+    }
+
+    /// As capabilities of a client.
+    pub fn capabilities(self) -> ClientCapabilities {
+        let yes = |yes: bool| yes.then(JsonObject::new);
+        ClientCapabilities {
+            roots: self.roots.then(ListChangedCapability::default),
+            sampling: self.sampling.then(|| SamplingCapability {
+                tools: yes(self.sampling_tools),
+                ..SamplingCapability::default()
+            }),
+            elicitation: (self.form || self.url).then(|| ElicitationCapability {
+                form: yes(self.form),
+                url: yes(self.url),
+                other: JsonObject::new(),
+            }),
+            ..ClientCapabilities::default()
+        }
+    }
+
+    /// Whether there is anything at all.
+    pub fn is_some(self) -> bool {
+        self != Self::default()
+    }
+}
+
+/// Somebody on whose behalf a server is used.
+#[derive(Debug, Clone)]
+pub struct Audience {
+    /// Who it is; the identity alone.
+    pub(super) principal: Principal,
+    /// The legacy session that the call belongs to, by its number.
+    pub(super) session: Option<(u64, Session)>,
+    /// What the server may ask.
+    pub(super) declares: Declares,
+    /// What of it is answered here, so that it needs no client.
+    pub(super) here: Declares,
+    /// The client itself can be asked something.
+    asks_client: bool,
+    /// The lists and the login of the server are this principal's own.
+    pub(super) personal: bool,
+}
+
+impl Audience {
+    /// Those behind a call.
+    pub fn of(context: &Context, entry: &ServerEntry, has_models: bool, personal: bool) -> Self {
+        let peer = context.peer();
+        let session = context.session_number().zip(context.session());
+        Self {
+            principal: context.principal().identity(),
+            session,
+            declares: Declares::of(peer, entry, has_models),
+            here: Declares::answered_here(entry, has_models),
+            asks_client: Declares::of_client(peer, entry).is_some(),
+            personal,
+        }
+    }
+
+    /// Whoever runs this process: for lists that are fetched before anybody came.
+    pub fn local(entry: &ServerEntry, has_models: bool, personal: bool) -> Self {
+        let here = Declares::answered_here(entry, has_models);
+        let principal = Principal::local();
+        Self { principal, session: None, declares: here, here, asks_client: false, personal }
+    }
+
+    /// The one whose connection it was, as far as lists go.
+    pub(super) fn of_connection(entry: &ServerEntry, principal: Option<&Principal>, personal: bool) -> Self {
+        let local = Self::local(entry, false, personal);
+        Self { principal: principal.cloned().unwrap_or(local.principal.clone()), ..local }
+    }
+
+    /// The same people, as far as lists go. Servers choose what they list by what their client declares, so for this all
+    /// is declared that can ever be passed on; what is asked outside of any call is declined.
+    pub(super) fn listing(&self, entry: &ServerEntry) -> Self {
+        let roots = entry.roots != RootsFor::None;
+        let declares = Declares { form: true, url: true, sampling: true, sampling_tools: true, roots };
+        Self { session: None, declares, asks_client: false, ..self.clone() }
+    }
+
+    /// Whose lists they see: everybody's, or their own.
+    pub fn circle(&self) -> Option<Principal> {
+        self.personal.then(|| self.principal.clone())
+    }
+
+    /// What the server may ask during a call of theirs.
+    pub fn declares(&self) -> Declares {
+        self.declares
+    }
+
+    /// Which connection is theirs, at a server of this era; of one that is not known yet, as if it were an older one.
+    pub(super) fn key(&self, sharing: Sharing, era: Option<Era>) -> Key {
+        let asks = era != Some(Era::Modern);
+        if sharing == Sharing::Everybody && !self.personal {
+            // Whoever is asked would be asked for somebody else.
+            let here = if self.asks_client { self.here } else { self.declares };
+            let declares = if asks { here } else { Declares::default() };
+            return Key { principal: None, session: None, declares, exclusive: false };
+        }
+        let one_person = !self.principal.is_anonymous();
+        let by_session = sharing == Sharing::Session || (asks && self.asks_client && !one_person);
+        let session = self.session.as_ref().map(|(number, _)| *number).filter(|_| by_session);
+        Key {
+            principal: Some(self.principal.clone()),
+            session,
+            declares: if asks { self.declares } else { Declares::default() },
+            exclusive: asks && self.asks_client && !one_person && session.is_none(),
+        }
+    }
+}
+
+/// Which connection.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(super) struct Key {
+    /// Whose it is; nobody's own if everybody shares it.
+    pub(super) principal: Option<Principal>,
+    pub(super) session: Option<u64>,
+    pub(super) declares: Declares,
+    /// One call at a time, and several connections: who it is was not proven, so two calls may be of two people.
+    pub(super) exclusive: bool,
+}

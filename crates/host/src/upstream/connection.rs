@@ -1,0 +1,264 @@
+//! One live connection to a server, and whoever uses it.
+//!
+//! A task tends to each: it hears what the server says by itself, stops the server when nobody has needed it for a while,
+//! and notices at once when it is gone. Calls in flight keep a connection that is being replaced until they are done.
+
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, Weak};
+use std::time::Duration;
+
+use contexture::client::{Client, Event};
+use contexture::model::LoggingLevel;
+use contexture::revision::Era;
+use contexture::server::Session;
+use tokio::sync::Notify;
+use tokio::time::{Instant, sleep_until};
+
+use super::audience::Key;
+use super::desk::{Desk, lock};
+use super::{Audience, Upstream};
+
+/// A connection.
+#[derive(Debug)]
+pub struct Connection {
+    client: Client,
+    desk: Arc<Desk>,
+    pub(super) key: Key,
+    /// Whose lists it shows.
+    pub(super) circle: Option<contexture::Principal>,
+    in_flight: AtomicUsize,
+    /// Resources that are watched over it: it stays.
+    watched: AtomicUsize,
+    last_used: Mutex<Instant>,
+    /// No more calls come: it is replaced, or we are ending.
+    retired: AtomicBool,
+    changed: Notify,
+}
+
+impl Connection {
+    pub(super) fn new(client: Client, desk: Arc<Desk>, key: Key, circle: Option<contexture::Principal>) -> Arc<Self> {
+        Arc::new(Self {
+            client,
+            desk,
+            key,
+            circle,
+            in_flight: AtomicUsize::new(0),
+            watched: AtomicUsize::new(0),
+            last_used: Mutex::new(Instant::now()),
+            retired: AtomicBool::new(false),
+            changed: Notify::new(),
+        })
+    }
+
+    pub(super) fn is_usable(&self) -> bool {
+        !self.retired.load(Ordering::Acquire) && !self.client.is_closed()
+    }
+
+    pub(super) fn in_flight(&self) -> usize {
+        self.in_flight.load(Ordering::Acquire)
+    }
+
+    /// Nobody would miss it.
+    pub(super) fn is_idle(&self) -> bool {
+        self.in_flight() == 0 && !self.is_watched()
+    }
+
+    pub(super) fn is_watched(&self) -> bool {
+        self.watched.load(Ordering::Acquire) > 0
+    }
+
+    pub(super) fn last_used(&self) -> Instant {
+        *lock(&self.last_used)
+    }
+
+    pub(super) fn client(&self) -> &Client {
+        &self.client
+    }
+
+    pub(super) fn lease(self: &Arc<Self>, who: &Audience) -> Lease {
+        if let Some((number, session)) = &who.session {
+            self.desk.meet(*number, session);
+        }
+        self.hold()
+    }
+
+    /// The use of it by ourselves.
+    pub(super) fn hold(self: &Arc<Self>) -> Lease {
+        self.in_flight.fetch_add(1, Ordering::AcqRel);
+        Lease { connection: Arc::clone(self) }
+    }
+
+    /// No more calls; those in flight have so long.
+    pub(super) async fn retire(&self, drain: Duration) {
+        self.retired.store(true, Ordering::Release);
+        let drained = async {
+            loop {
+                let changed = self.changed.notified();
+                if self.in_flight() == 0 {
+                    return;
+                }
+                changed.await;
+            }
+        };
+        // Whoever is not done by then learns that the connection is over.
+        let _ = tokio::time::timeout(drain, drained).await;
+        self.client.close().await;
+    }
+
+    /// It can no longer be used; calls in flight may still be answered.
+    pub(super) fn abandon(&self) {
+        self.retired.store(true, Ordering::Release);
+        self.changed.notify_waiters();
+    }
+
+    /// Tends to it until it is over, and says how it ended.
+    pub(super) async fn tend(self: Arc<Self>, upstream: Weak<Upstream>, session: Option<Session>, idle: Duration) {
+        let mut events = self.client.events();
+        let session_over = async {
+            match &session {
+                Some(session) => session.closed().await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::pin!(session_over);
+        let why = loop {
+            let due = self.last_used() + idle;
+            tokio::select! {
+                event = events.next() => {
+                    let Some(upstream) = upstream.upgrade() else { break End::Dropped };
+                    match event {
+                        Some(event) => if let Some(end) = self.heard(&upstream, event) { break end },
+                        None => break End::Lost("the connection is over".into()),
+                    }
+                }
+                () = sleep_until(due) => {
+                    if self.is_idle() && self.last_used() + idle <= Instant::now() {
+                        break End::Idle;
+                    }
+                    if self.last_used() + idle <= Instant::now() {
+                        // In use for longer than that.
+                        *lock(&self.last_used) = Instant::now();
+                    }
+                }
+                () = self.changed.notified() => {
+                    if self.retired.load(Ordering::Acquire) {
+                        break End::Dropped;
+                    }
+                }
+                () = &mut session_over => break End::SessionOver,
+            }
+        };
+        if let Some(upstream) = upstream.upgrade() {
+            upstream.ended(&self, &why);
+        }
+        if matches!(why, End::Idle | End::SessionOver) {
+            self.retire(Duration::from_secs(1)).await;
+        }
+    }
+
+    /// Something that the server said by itself.
+    fn heard(self: &Arc<Self>, upstream: &Arc<Upstream>, event: Event) -> Option<End> {
+        match event {
+            Event::Log(message) if self.client.era() == Era::Legacy => self.desk.log(message),
+            Event::ToolsChanged | Event::PromptsChanged | Event::ResourcesChanged => upstream.lists_changed(self),
+            Event::ResourceUpdated(uri) => upstream.resource_updated(self, &uri),
+            // Among what was missed may have been any of these.
+            Event::Missed(_) => upstream.lists_changed(self),
+            Event::Closed(how) => return Some(End::Lost(how)),
+            Event::SubscriptionEnded => return Some(End::Lost("the server ended its stream of changes".into())),
+            _ => {}
+        }
+        None
+    }
+}
+
+/// How a connection ended.
+#[derive(Debug)]
+pub(super) enum End {
+    /// Nobody needed it.
+    Idle,
+    /// The session that it was for is over.
+    SessionOver,
+    /// It broke.
+    Lost(String),
+    /// It was taken out of use.
+    Dropped,
+}
+
+/// The use of a connection, for as long as this is kept.
+#[derive(Debug)]
+pub struct Lease {
+    connection: Arc<Connection>,
+}
+
+impl Lease {
+    /// The client.
+    pub fn client(&self) -> &Client {
+        &self.connection.client
+    }
+
+    /// Where its questions arrive.
+    pub fn desk(&self) -> &Arc<Desk> {
+        &self.connection.desk
+    }
+
+    pub(crate) fn connection(&self) -> &Arc<Connection> {
+        &self.connection
+    }
+
+    /// Sees to it that a legacy server logs from this level on. Modern ones are told with each request.
+    pub async fn log_from(&self, level: Option<LoggingLevel>) {
+        let Some(level) = level else { return };
+        let client = self.client();
+        if client.server_capabilities().logging.is_none() || client.era() == Era::Modern {
+            return;
+        }
+        if self.desk().wants_more(level)
+            && let Err(error) = client.set_log_level(level).await
+        {
+            tracing::debug!(server = self.desk().entry.name, %error, "the log level was not set");
+        }
+    }
+
+    /// The connection stays though no call is in flight, until the counterpart.
+    pub(crate) fn watch(&self) -> Watching {
+        self.connection.watched.fetch_add(1, Ordering::AcqRel);
+        Watching(Arc::clone(&self.connection))
+    }
+}
+
+impl Drop for Lease {
+    fn drop(&mut self) {
+        *lock(&self.connection.last_used) = Instant::now();
+        let last = self.connection.in_flight.fetch_sub(1, Ordering::AcqRel) == 1;
+        if last && self.connection.retired.load(Ordering::Acquire) {
+            self.connection.changed.notify_waiters();
+        }
+    }
+}
+
+/// Keeps a connection that something is watched over.
+#[derive(Debug)]
+pub(crate) struct Watching(Arc<Connection>);
+
+impl Watching {
+    pub(crate) fn client(&self) -> &Client {
+        &self.0.client
+    }
+
+    pub(crate) fn is_usable(&self) -> bool {
+        self.0.is_usable()
+    }
+
+    /// Whether both go over one connection.
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl Drop for Watching {
+    fn drop(&mut self) {
+        *lock(&self.0.last_used) = Instant::now();
+        self.0.watched.fetch_sub(1, Ordering::AcqRel);
+    }
+}
