@@ -36,10 +36,20 @@ pub(crate) struct Gateway<'a> {
 impl Gateway<'_> {
     /// Serves until it is told to end. `meanwhile` goes on beside it: what watches the configuration, and what is told to
     /// people once it is known where we are.
-    pub(crate) async fn serve<F>(self, config: Config, meanwhile: impl FnOnce(Arc<Host>, Option<String>) -> F) -> Result<(), Failure>
+    pub(crate) async fn serve<F>(
+        self,
+        config: Config,
+        meanwhile: impl FnOnce(Arc<Host>, Option<String>) -> F,
+    ) -> Result<(), Failure>
     where
         F: Future<Output = ()>,
     {
+        if let Some(address) = &self.face.listen
+            && self.face.protect.is_none()
+            && !self.face.allow_anonymous
+        {
+            address::must_be_this_machine(address).await?;
+        }
         let metrics = Arc::new(Metrics::with_tracer(tracer()?));
         let protection = self.face.protect.as_deref().map(|issuer| self.protection(issuer)).transpose()?;
         let logins = match &protection {
@@ -101,9 +111,6 @@ impl Gateway<'_> {
     where
         F: Future<Output = ()>,
     {
-        if self.face.protect.is_none() && !self.face.allow_anonymous {
-            address::must_be_this_machine(address).await?;
-        }
         let counted = http.clone();
         metrics.count_sessions(move || counted.sessions());
         let bound = http.bind(address).await?;
