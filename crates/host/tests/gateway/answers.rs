@@ -7,7 +7,6 @@ use contexture::model::Root;
 use contexture::revision::Era;
 use contexture::{Client, Context, Error, Server, State, tool};
 use contexture_host::config::RootsFor;
-use contexture_host::consent::PolicyConfig;
 use serde_json::json;
 
 use super::rich;
