@@ -7,7 +7,7 @@
 
 mod bridged;
 mod observed;
-mod relay;
+pub mod relay;
 mod runs;
 pub mod served;
 pub mod setup;
