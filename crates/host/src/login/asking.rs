@@ -41,11 +41,21 @@ impl Logins {
         let Some((target, is_shared)) = target(entry) else {
             return Err(refused(&name, "wants a login, and is configured without one (\"login\")"));
         };
+        let key = wanted.0.key(&entry.name);
+        let begun: Option<String> = context.recall(&key);
+        if begun.is_some_and(|id| !self.table().has(&id)) {
+            let why = "wants a login, and the one that was begun is over: the person said no, or it did not work, or took \
+                       too long; try again";
+            return Err(refused(&name, why));
+        }
         let person = context.principal().identity();
         let is_local = matches!(self.way, Way::Here) && person == Principal::local();
         if is_shared && !is_local {
             let how = format!("contexture login {}", target.url);
-            return Err(refused(&name, &format!("wants a login, which whoever runs this gateway does with: {how}")));
+            return Err(refused(
+                &name,
+                &format!("wants a login, which whoever runs this gateway does with: {how}"),
+            ));
         }
         let link = match &self.way {
             Way::Here if is_local => self.begin_here(target, person, context, &wanted.0).await?,
@@ -58,7 +68,8 @@ impl Logins {
                 ));
             }
         };
-        match ask(context, &entry.name, &name, &link).await {
+        context.keep(&key, &link.id).map_err(|error| refused(&name, &error.to_string()))?;
+        match ask(context, &key, &name, &link).await {
             Ok(()) => wait(&name, link).await,
             Err(Error::Unsupported(_)) if is_local && Browser::new().open(&link.url).is_ok() => {
                 wait(&name, link).await
@@ -86,7 +97,10 @@ impl Logins {
             return Ok(again(pending, context));
         }
         let Some((_, origin)) = web.reached_at.get() else {
-            return Err(refused(&target.name, "wants a login, and the gateway was not told where browsers reach it"));
+            return Err(refused(
+                &target.name,
+                "wants a login, and the gateway was not told where browsers reach it",
+            ));
         };
         let (Some(secret), Some(id)) = (unguessable(), unguessable()) else { return Err(no_randomness()) };
         let url = format!("{origin}{}/{secret}", super::pages::PATH);
@@ -96,7 +110,9 @@ impl Logins {
         if table.add(filed(&secret), pending) {
             return Ok(link);
         }
-        Err(ErrorObject::internal("too many people are logging in at this moment: try again in a few minutes"))
+        Err(ErrorObject::internal(
+            "too many people are logging in at this moment: try again in a few minutes",
+        ))
     }
 
     /// A link to the authorization server itself: there is nobody here but the person who started us.
@@ -132,7 +148,8 @@ impl Logins {
         });
         let ending = Ending::of(&task);
         let Ok(Ok(url)) = tokio::time::timeout(FINDING, departures).await else {
-            let why = failure.borrow().clone().unwrap_or_else(|| "its authorization server takes too long".into());
+            let why =
+                failure.borrow().clone().unwrap_or_else(|| "its authorization server takes too long".into());
             return Err(refused(&shown(&target.name), &format!("wants a login: {why}")));
         };
         let mut pending = Pending::new(target, person, caller, want.clone(), url, id[..32].to_owned());
@@ -155,7 +172,7 @@ fn again(pending: &mut Pending, context: &Context) -> Link {
 /// Has the person visit the page; returning means that they agreed to.
 async fn ask(context: &Context, key: &str, name: &str, link: &Link) -> Result<(), Error> {
     let request = InputRequest::Elicit(ElicitParams::Url(elicitation(name, link)));
-    let answer = context.pass_on(&format!("login:{key}"), request).await?;
+    let answer = context.pass_on(key, request).await?;
     let answer: ElicitResult = serde_json::from_value(answer)
         .map_err(|error| Error::PeerMisbehaved(format!("its answer: {error}")))?;
     match answer.action {
@@ -183,7 +200,9 @@ async fn wait(name: &str, mut link: Link) -> Result<(), ErrorObject> {
     let standing = link.standing.borrow().clone();
     match standing {
         Standing::In => Ok(()),
-        Standing::Open => Err(visit(name, &link, "you are not logged in yet: finish at the page, then try again")),
+        Standing::Open => {
+            Err(visit(name, &link, "you are not logged in yet: finish at the page, then try again"))
+        }
         Standing::Failed(why) => Err(visit(name, &link, &format!("the login did not work: {why}"))),
         Standing::Denied => Err(refused(name, "wants a login, and the person said no")),
     }

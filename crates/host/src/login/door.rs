@@ -45,7 +45,8 @@ impl Doorkeeper {
         let (passage, departures) = Passage::new(redirect);
         let own = Arc::new(MemoryStore::new());
         let drawer = Drawer { own: own.clone(), registrations: Arc::clone(&self.registrations) };
-        let mut authorization = Authorization::visitor(passage).client_name("contexture gateway").store(drawer);
+        let mut authorization =
+            Authorization::visitor(passage).client_name("contexture gateway").store(drawer);
         if let Some((id, secret)) = &self.client {
             authorization = authorization.client_id(id);
             if let Some(secret) = secret {

@@ -25,13 +25,13 @@ background:#fff}dt{color:#55555f;font-size:.85rem}dd{margin:0 0 .8rem;font-weigh
 pub(super) type Answer = Response<Bytes>;
 
 /// The link is nobody's.
-pub(super) const OVER: &str = "This link is over, or never was one. Begin again in the program that you came from.";
+pub(super) const OVER: &str =
+    "This link is over, or never was one. Begin again in the program that you came from.";
 /// Somebody came from elsewhere.
 pub(super) const STRANGE: &str =
     "This did not come from the page that you were shown. Open the link that you were given again.";
 /// The link was opened twice.
-pub(super) const ELSEWHERE: &str =
-    "This link is already in use in another browser. If that is not yours, do not go on, and tell whoever runs this gateway.";
+pub(super) const ELSEWHERE: &str = "This link is already in use in another browser. If that is not yours, do not go on, and tell whoever runs this gateway.";
 /// A wrong person.
 pub(super) const SOMEBODY_ELSE: &str = "This link was made for somebody else, so nothing was done. If somebody sent it to you, they may \
      have wanted to get at your account. If you have several accounts, sign in with the right one and open the link again.";
@@ -68,7 +68,8 @@ pub(super) fn consent(pending: &Pending, action: &str, token: &str) -> Answer {
 
 /// They are in.
 pub(super) fn done(name: &str) -> Answer {
-    let text = format!("<h1>You are logged in to {}</h1><p>You can close this page.</p>", escape(&shown(name)));
+    let text =
+        format!("<h1>You are logged in to {}</h1><p>You can close this page.</p>", escape(&shown(name)));
     page(StatusCode::OK, "Logged in", &text)
 }
 
@@ -87,7 +88,10 @@ pub(super) fn problem(status: StatusCode, why: &str) -> Answer {
 /// To somewhere else.
 pub(super) fn go(target: &str) -> Answer {
     let Ok(location) = HeaderValue::from_str(target) else {
-        return problem(StatusCode::BAD_GATEWAY, "The authorization server has an address that nobody can go to.");
+        return problem(
+            StatusCode::BAD_GATEWAY,
+            "The authorization server has an address that nobody can go to.",
+        );
     };
     let mut answer = Response::new(Bytes::new());
     *answer.status_mut() = StatusCode::SEE_OTHER;

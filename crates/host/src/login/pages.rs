@@ -18,7 +18,9 @@ use tokio::sync::oneshot;
 use super::approvals::Approval;
 use super::html::{self, Answer};
 use super::passage::{Departure, Passage};
-use super::pending::{Away, Browser, Ending, Filed, Pending, Reason, Standing, TIME, Want, filed, unguessable};
+use super::pending::{
+    Away, Browser, Ending, Filed, Pending, Reason, Standing, TIME, Want, filed, unguessable,
+};
 use super::person::account;
 use super::{Logins, Web, said};
 
@@ -40,7 +42,8 @@ impl Logins {
     }
 
     async fn answer(self: Arc<Self>, request: &Request<()>) -> Answer {
-        let Some(name) = request.uri().path().strip_prefix(PATH).and_then(|rest| rest.strip_prefix('/')) else {
+        let Some(name) = request.uri().path().strip_prefix(PATH).and_then(|rest| rest.strip_prefix('/'))
+        else {
             return html::problem(StatusCode::NOT_FOUND, html::OVER);
         };
         let Some((web, origin)) = self.web() else {
@@ -108,7 +111,11 @@ impl Visitor<'_> {
                 html::denied(&ended.unwrap_or_default())
             }
             Next::Agreed(approval) => {
-                tracing::info!(server = approval.server, client = approval.client, "a person agreed to a login");
+                tracing::info!(
+                    server = approval.server,
+                    client = approval.client,
+                    "a person agreed to a login"
+                );
                 self.web.approvals.add(approval).await;
                 self.depart(&filed).await
             }
@@ -174,7 +181,9 @@ impl Visitor<'_> {
                     _ => "it takes too long".to_owned(),
                 };
                 tracing::warn!(why, "people cannot prove who they are");
-                let why = format!("You cannot sign in at this gateway, and only whoever runs it can do something about it: {why}");
+                let why = format!(
+                    "You cannot sign in at this gateway, and only whoever runs it can do something about it: {why}"
+                );
                 return html::problem(StatusCode::BAD_GATEWAY, &why);
             }
         };
@@ -186,14 +195,21 @@ impl Visitor<'_> {
     async fn depart(&self, name: &Filed) -> Answer {
         let (target, account, want, standing) = {
             let mut table = self.logins.table();
-            let Some(pending) = table.get(name) else { return html::problem(StatusCode::NOT_FOUND, html::OVER) };
+            let Some(pending) = table.get(name) else {
+                return html::problem(StatusCode::NOT_FOUND, html::OVER);
+            };
             if !pending.may_leave() {
                 table.remove(name);
                 return html::problem(StatusCode::TOO_MANY_REQUESTS, html::OVER);
             }
             pending.page.away = None;
             pending.standing.send_replace(Standing::Open);
-            (pending.target.clone(), account(&pending.person), pending.want.clone(), pending.standing.subscribe())
+            (
+                pending.target.clone(),
+                account(&pending.person),
+                pending.want.clone(),
+                pending.standing.subscribe(),
+            )
         };
         let Want::Login(scopes) = want else {
             let ended = self.logins.finish(name, Standing::In);
@@ -260,7 +276,10 @@ impl Visitor<'_> {
                 drop(task);
                 match known {
                     Ok(Ok(known)) => self.identified(&name, known),
-                    _ => html::problem(StatusCode::BAD_GATEWAY, "Your issuer did not answer in time. Open the link again."),
+                    _ => html::problem(
+                        StatusCode::BAD_GATEWAY,
+                        "Your issuer did not answer in time. Open the link again.",
+                    ),
                 }
             }
             Reason::Login => {
@@ -307,9 +326,10 @@ fn told(server: &str, standing: Standing) -> Answer {
     match standing {
         Standing::In => html::done(server),
         Standing::Denied => html::denied(server),
-        Standing::Open => {
-            html::problem(StatusCode::GATEWAY_TIMEOUT, "The authorization server takes too long. Open the link again.")
-        }
+        Standing::Open => html::problem(
+            StatusCode::GATEWAY_TIMEOUT,
+            "The authorization server takes too long. Open the link again.",
+        ),
         Standing::Failed(why) => {
             html::problem(StatusCode::BAD_GATEWAY, &format!("{why}. You can open the link again."))
         }
