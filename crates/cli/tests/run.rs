@@ -5,6 +5,8 @@
 mod bridge;
 #[path = "../../host/tests/operations/collector.rs"]
 mod collector;
+#[path = "run/document.rs"]
+mod document;
 #[path = "run/drain.rs"]
 mod drain;
 #[path = "run/listen.rs"]

@@ -81,6 +81,7 @@ impl Host {
     pub fn server(&self) -> Server {
         let mut policy = Policy::default();
         policy.patience = PERSON;
+        policy.drain = self.gateway.limits().drain_time;
         let name = lock(&self.name).clone();
         let server = Server::new(name, env!("CARGO_PKG_VERSION"))
             .policy(policy)
@@ -143,9 +144,12 @@ impl Host {
         let upstreams: Vec<_> = config
             .servers
             .iter()
-            .map(|entry| kept(entry).unwrap_or_else(|| Upstream::new(Arc::new(entry.clone()), around.clone())))
+            .map(|entry| {
+                kept(entry).unwrap_or_else(|| Upstream::new(Arc::new(entry.clone()), around.clone()))
+            })
             .collect();
-        let leaving = before.iter().filter(|old| !upstreams.iter().any(|new| Arc::ptr_eq(old, new))).cloned().collect();
+        let leaving =
+            before.iter().filter(|old| !upstreams.iter().any(|new| Arc::ptr_eq(old, new))).cloned().collect();
         self.gateway.metrics.servers(config.servers.iter().map(|entry| entry.name.as_str()));
         self.gateway.replace(upstreams, models, config.limits.clone());
         leaving

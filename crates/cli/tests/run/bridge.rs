@@ -2,7 +2,7 @@
 
 use contexture::Client;
 use contexture::revision::Revision;
-use contexture::transport::{ChildCommand, Stderr};
+use contexture::transport::ChildCommand;
 use serde_json::json;
 
 use crate::stage::{BINARY, Gateway, Home, until};
@@ -11,7 +11,7 @@ const ERAS: [&[Revision]; 2] = [&Revision::LEGACY, &Revision::MODERN];
 
 fn over_a_pipe(home: &Home, arguments: &[&str]) -> ChildCommand {
     let command = ChildCommand::new(BINARY).args(arguments.iter().copied()).env("HOME", home.path());
-    command.current_dir(home.path()).stderr(Stderr::Discard)
+    command.current_dir(home.path())
 }
 
 /// Names are the server's own, and nobody is asked.
@@ -28,8 +28,10 @@ async fn is_the_demo(client: &Client) {
 async fn a_command_becomes_an_address() {
     let home = Home::new();
     for era in ["legacy", "modern", "auto"] {
-        let gateway =
-            Gateway::start(&home, &["bridge", "--listen", "127.0.0.1:0", "--era", era, "--", &home.server(), "demo"]);
+        let gateway = Gateway::start(
+            &home,
+            &["bridge", "--listen", "127.0.0.1:0", "--era", era, "--", &home.server(), "demo"],
+        );
         for revisions in ERAS {
             is_the_demo(&gateway.client_of(revisions).await).await;
         }

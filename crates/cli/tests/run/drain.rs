@@ -5,7 +5,11 @@ use serde_json::json;
 
 use crate::stage::{Gateway, Home, until};
 
-async fn calling(client: &Client, ms: u32, times: usize) -> Vec<tokio::task::JoinHandle<contexture::Result<String>>> {
+async fn calling(
+    client: &Client,
+    ms: u32,
+    times: usize,
+) -> Vec<tokio::task::JoinHandle<contexture::Result<String>>> {
     let call = |_| {
         let client = client.clone();
         tokio::spawn(async move { Ok(client.call("one__sleep", json!({ "ms": ms })).await?.text()) })
@@ -22,7 +26,8 @@ fn in_flight(gateway: &Gateway, count: usize) -> bool {
 async fn what_has_begun_is_finished() {
     let home = Home::new();
     let config = home.config(&json!({ "one": home.demo(), "two": home.demo() }));
-    let gateway = Gateway::start(&home, &["run", "--config", &config, "--listen", "127.0.0.1:0", "--grace", "30"]);
+    let gateway =
+        Gateway::start(&home, &["run", "--config", &config, "--listen", "127.0.0.1:0", "--grace", "30"]);
     let client = gateway.client().await;
     let calls = calling(&client, 2_000, 20).await;
     until("all calls are under way", async || in_flight(&gateway, 20)).await;
@@ -38,7 +43,8 @@ async fn what_has_begun_is_finished() {
 async fn what_takes_too_long_is_not_waited_for() {
     let home = Home::new();
     let config = home.config(&json!({ "one": home.demo() }));
-    let gateway = Gateway::start(&home, &["run", "--config", &config, "--listen", "127.0.0.1:0", "--grace", "0.5"]);
+    let gateway =
+        Gateway::start(&home, &["run", "--config", &config, "--listen", "127.0.0.1:0", "--grace", "0.5"]);
     let client = gateway.client().await;
     let calls = calling(&client, 600_000, 2).await;
     until("all calls are under way", async || in_flight(&gateway, 2)).await;
@@ -54,7 +60,8 @@ async fn what_takes_too_long_is_not_waited_for() {
 async fn a_second_word_is_not_waited_for() {
     let home = Home::new();
     let config = home.config(&json!({ "one": home.demo() }));
-    let gateway = Gateway::start(&home, &["run", "--config", &config, "--listen", "127.0.0.1:0", "--grace", "600"]);
+    let gateway =
+        Gateway::start(&home, &["run", "--config", &config, "--listen", "127.0.0.1:0", "--grace", "600"]);
     let client = gateway.client().await;
     let _calls = calling(&client, 600_000, 2).await;
     until("all calls are under way", async || in_flight(&gateway, 2)).await;
@@ -69,7 +76,8 @@ async fn a_second_word_is_not_waited_for() {
 async fn a_gateway_that_ends_takes_no_new_clients() {
     let home = Home::new();
     let config = home.config(&json!({ "one": home.demo() }));
-    let gateway = Gateway::start(&home, &["run", "--config", &config, "--listen", "127.0.0.1:0", "--grace", "600"]);
+    let gateway =
+        Gateway::start(&home, &["run", "--config", &config, "--listen", "127.0.0.1:0", "--grace", "600"]);
     let client = gateway.client().await;
     let calls = calling(&client, 600_000, 1).await;
     until("the call is under way", async || in_flight(&gateway, 1)).await;

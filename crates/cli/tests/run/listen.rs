@@ -17,7 +17,8 @@ async fn both_eras_are_served_at_one_address() {
     let gateway = Gateway::start(&home, &["run", "--config", &config, "--listen", "127.0.0.1:0"]);
     for revision in Revision::ALL {
         let client = gateway.client_of(&[revision]).await;
-        let reply = client.call("one__echo", json!({ "message": revision.as_str() })).await.expect("an answer");
+        let reply =
+            client.call("one__echo", json!({ "message": revision.as_str() })).await.expect("an answer");
         assert_eq!(reply.text(), revision.as_str());
     }
 }
@@ -26,7 +27,8 @@ async fn both_eras_are_served_at_one_address() {
 async fn only_the_servers_that_are_wanted_are_there() {
     let home = Home::new();
     let config = home.config(&json!({ "one": home.demo(), "two": home.demo() }));
-    let gateway = Gateway::start(&home, &["run", "--config", &config, "--only", "two", "--listen", "127.0.0.1:0"]);
+    let gateway =
+        Gateway::start(&home, &["run", "--config", &config, "--only", "two", "--listen", "127.0.0.1:0"]);
     let tools = gateway.tools().await;
     assert!(!tools.is_empty() && tools.iter().all(|tool| tool.starts_with("two__")), "{tools:?}");
 }
@@ -70,7 +72,10 @@ fn other_machines_are_not_served_unless_somebody_says_so() {
     let home = Home::new();
     let config = home.config(&json!({ "one": home.demo() }));
     for address in ["0.0.0.0:0", "[::]:0"] {
-        let run = home.command(&["run", "--config", &config, "--listen", address]).output().expect("the binary runs");
+        let run = home
+            .command(&["run", "--config", &config, "--listen", address])
+            .output()
+            .expect("the binary runs");
         let said = String::from_utf8(run.stderr).expect("text");
         assert_eq!(run.status.code(), Some(1), "{said}");
         assert!(said.contains("--protect") && said.contains("--allow-anonymous"), "{said}");

@@ -13,7 +13,8 @@ async fn a_new_server_comes_and_calls_to_others_go_on() {
     let long = tokio::spawn(client.call("one__sleep", json!({ "ms": 3_000 })).start());
     until("the server runs", async || home.running() == 1).await;
     home.config(&json!({ "one": home.demo(), "two": home.demo() }));
-    until("the new one is listed", async || gateway.tools().await.iter().any(|tool| tool == "two__echo")).await;
+    until("the new one is listed", async || gateway.tools().await.iter().any(|tool| tool == "two__echo"))
+        .await;
     let client = gateway.client().await;
     let reply = client.call("two__echo", json!({ "message": "hello" })).await.expect("an answer");
     assert_eq!(reply.text(), "hello");

@@ -2,7 +2,7 @@
 
 use contexture::Client;
 use contexture::revision::Revision;
-use contexture::transport::{ChildCommand, Stderr};
+use contexture::transport::ChildCommand;
 use serde_json::json;
 
 use crate::stage::{BINARY, Home, until};
@@ -12,7 +12,6 @@ fn gateway(home: &Home, config: &str) -> ChildCommand {
         .args(["run", "--config", config])
         .env("HOME", home.path())
         .current_dir(home.path())
-        .stderr(Stderr::Discard)
 }
 
 #[tokio::test]
@@ -20,7 +19,8 @@ async fn clients_of_both_eras_call_through_it() {
     let home = Home::new();
     let config = home.config(&json!({ "one": home.demo(), "two": home.demo() }));
     for revisions in [Revision::LEGACY.as_slice(), Revision::MODERN.as_slice()] {
-        let client = Client::builder().revisions(revisions).spawn(gateway(&home, &config)).await.expect("a client");
+        let client =
+            Client::builder().revisions(revisions).spawn(gateway(&home, &config)).await.expect("a client");
         let reply = client.call("two__echo", json!({ "message": "hello" })).await.expect("an answer");
         assert_eq!(reply.text(), "hello");
         client.close().await;

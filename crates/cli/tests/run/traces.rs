@@ -54,6 +54,11 @@ async fn one_call_is_one_trace() {
     }
     let text = serde_json::to_string(&ours).expect("JSON");
     assert!(!text.contains("hello"), "arguments are nobody's business: {text}");
+    assert!(
+        collector.heads().iter().all(|head| head.starts_with("post /v1/traces ")),
+        "{:?}",
+        collector.heads()
+    );
     let services = serde_json::to_string(&collector.resources()).expect("JSON");
     assert!(services.contains("before") && services.contains("behind"), "{services}");
 }

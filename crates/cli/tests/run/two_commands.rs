@@ -21,7 +21,8 @@ fn started(home: &Home, command: &str) -> Gateway {
     let words: Vec<&str> = command.split(' ').collect();
     assert_eq!(words[0], "contexture");
     // Whoever else runs on this machine may have that port.
-    let words: Vec<&str> = words[1..].iter().map(|word| if *word == "127.0.0.1:8000" { "127.0.0.1:0" } else { word }).collect();
+    let words: Vec<&str> =
+        words[1..].iter().map(|word| if *word == "127.0.0.1:8000" { "127.0.0.1:0" } else { word }).collect();
     Gateway::start(home, &words)
 }
 
@@ -35,7 +36,8 @@ async fn serves_both(gateway: &Gateway) {
     let tools = gateway.tools().await;
     for tool in ["one__add", "two__add"] {
         assert!(tools.iter().any(|name| name == tool), "{tool} in {tools:?}");
-        let reply = agreeable(&gateway.url).await.call(tool, json!({ "a": 1, "b": 2 })).await.expect("an answer");
+        let reply =
+            agreeable(&gateway.url).await.call(tool, json!({ "a": 1, "b": 2 })).await.expect("an answer");
         assert_eq!(reply.structured::<i64>().expect("a number"), 3);
     }
     let said = gateway.said();
@@ -61,7 +63,8 @@ async fn from_a_configuration_of_vs_code_as_the_readme_says() {
     home.write(".config/Code/User/mcp.json", &json!({ "servers": servers }));
     let second = proposed(&home);
     let written: Vec<&str> = README.lines().filter(|line| line.starts_with("contexture run")).collect();
-    let commands: Vec<&str> = written.iter().map(|line| line.split(" #").next().unwrap_or_default().trim()).collect();
+    let commands: Vec<&str> =
+        written.iter().map(|line| line.split(" #").next().unwrap_or_default().trim()).collect();
     assert_eq!(commands, ["contexture run", second.as_str()], "the README says what the test does");
     serves_both(&started(&home, &second)).await;
 }

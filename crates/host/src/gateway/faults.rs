@@ -51,7 +51,9 @@ pub(super) fn of(entry: &ServerEntry, context: &Context, method: Method, failure
             (error, audit)
         }
         Error::Timeout(time) => {
-            let message = format!("the server {name:?} did not answer within {time:?}; it may have done what was asked");
+            let message = format!(
+                "the server {name:?} did not answer within {time:?}; it may have done what was asked"
+            );
             (told("timed-out", message), Outcome::Unknown)
         }
         Error::Interrupted(how) => {
@@ -94,7 +96,9 @@ pub(super) fn denied(entry: &ServerEntry, reason: String) -> ErrorObject {
 pub(super) fn unanswered(error: Error) -> ErrorObject {
     match error {
         Error::Remote(error) => error,
-        Error::Unsupported(what) => ErrorObject::invalid_params(format!("the client does not support {what}")),
+        Error::Unsupported(what) => {
+            ErrorObject::invalid_params(format!("the client does not support {what}"))
+        }
         Error::Timeout(time) => ErrorObject::internal(format!("the client did not answer within {time:?}")),
         other => ErrorObject::internal(other.to_string()),
     }

@@ -18,18 +18,21 @@ use std::any::Any;
 use std::sync::{Arc, Mutex, PoisonError, RwLock, Weak};
 use std::time::Duration;
 
-use contexture::model::{
-    ErrorObject, InputRequest, JsonObject, ListChangedCapability, Method, ResourcesCapability, ServerCapabilities, Tool,
-};
-use contexture::server::{BoxFuture, Context, Operation, OperationResult, Provider, Registry, Reply, Request};
 use contexture::Principal;
+use contexture::model::{
+    ErrorObject, InputRequest, JsonObject, ListChangedCapability, Method, ResourcesCapability,
+    ServerCapabilities, Tool,
+};
+use contexture::server::{
+    BoxFuture, Context, Operation, OperationResult, Provider, Registry, Reply, Request,
+};
 
 use crate::catalog::{PAGE_ITEMS, compact};
 use crate::config::{Limits, ServerEntry};
 use crate::consent::{Consent, Person};
 use crate::login::Logins;
-use crate::operations::{Metrics, Seen};
 use crate::names;
+use crate::operations::{Metrics, Seen};
 use crate::sampling::Models;
 use crate::upstream::{Answered, Audience, Desk, Observer, Upstream, lock};
 use catalogs::Catalogs;
@@ -178,7 +181,12 @@ impl Gateway {
         }
     }
 
-    async fn list(self: &Arc<Self>, context: &Context, list: Method, cursor: Option<String>) -> OperationResult {
+    async fn list(
+        self: &Arc<Self>,
+        context: &Context,
+        list: Method,
+        cursor: Option<String>,
+    ) -> OperationResult {
         let view = self.view(context).await;
         let page = view.catalog.list(list, context.revision(), cursor.as_deref(), PAGE_ITEMS)?;
         Ok(Reply::Encoded(page))
@@ -202,7 +210,8 @@ impl Observer for Gateway {
     }
 
     fn resource_updated(&self, entry: &ServerEntry, who: Option<&Principal>, uri: &str) {
-        let uri = if entry.prefix { names::outward_uri(uri, &names::slug(&entry.name)) } else { uri.to_owned() };
+        let uri =
+            if entry.prefix { names::outward_uri(uri, &names::slug(&entry.name)) } else { uri.to_owned() };
         for registry in &*lock(&self.registries) {
             match who {
                 Some(principal) => registry.resource_updated_for(principal, &uri),

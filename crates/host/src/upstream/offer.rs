@@ -78,26 +78,36 @@ impl Upstream {
         let task = tokio::spawn(async move { upstream.fetch_until_settled(who, over).await });
         let name = self.entry.name.clone();
         let fetching: BoxFuture<_> = Box::pin(async move {
-            task.await.unwrap_or_else(|_| Err(Unavailable::new(&name, State::Failed, "listing was broken off")))
+            task.await
+                .unwrap_or_else(|_| Err(Unavailable::new(&name, State::Failed, "listing was broken off")))
         });
         fetching.shared()
     }
 
-    async fn fetch_until_settled(self: Arc<Self>, who: Audience, mut over: Option<Lease>) -> Result<Arc<Offer>, Unavailable> {
+    async fn fetch_until_settled(
+        self: Arc<Self>,
+        who: Audience,
+        mut over: Option<Lease>,
+    ) -> Result<Arc<Offer>, Unavailable> {
         loop {
             let fetched = self.fetch_once(&who, over.take()).await;
             let again = self.settle(&who, fetched.clone());
             match again {
                 Some(connection) => {
                     tokio::time::sleep(PAUSE).await;
-                    over = connection.upgrade().filter(|it| it.is_usable()).map(|connection| connection.hold());
+                    over =
+                        connection.upgrade().filter(|it| it.is_usable()).map(|connection| connection.hold());
                 }
                 None => return fetched,
             }
         }
     }
 
-    async fn fetch_once(self: &Arc<Self>, who: &Audience, over: Option<Lease>) -> Result<Arc<Offer>, Unavailable> {
+    async fn fetch_once(
+        self: &Arc<Self>,
+        who: &Audience,
+        over: Option<Lease>,
+    ) -> Result<Arc<Offer>, Unavailable> {
         let lease = match over {
             Some(lease) => lease,
             None => self.lease(&who.listing(&self.entry)).await?,
@@ -119,7 +129,11 @@ impl Upstream {
     }
 
     /// Keeps what was fetched, and says whether it has to be fetched once more.
-    fn settle(self: &Arc<Self>, who: &Audience, fetched: Result<Arc<Offer>, Unavailable>) -> Option<Weak<Connection>> {
+    fn settle(
+        self: &Arc<Self>,
+        who: &Audience,
+        fetched: Result<Arc<Offer>, Unavailable>,
+    ) -> Option<Weak<Connection>> {
         let mut circles = lock(&self.circles);
         let circle = circles.entry(who.circle()).or_default();
         if fetched.is_ok() {
@@ -170,7 +184,8 @@ impl Upstream {
         tokio::spawn(async move {
             loop {
                 let Some(this) = upstream.upgrade() else { return };
-                let wait = lock(&this.circles).get(&who.circle()).and_then(|it| it.circuit.wait(Instant::now()));
+                let wait =
+                    lock(&this.circles).get(&who.circle()).and_then(|it| it.circuit.wait(Instant::now()));
                 drop(this);
                 tokio::time::sleep(wait.unwrap_or_default().max(BEFORE_REVIVAL)).await;
                 let Some(this) = upstream.upgrade() else { return };
@@ -185,7 +200,11 @@ impl Upstream {
     }
 
     /// Fetches the lists, unless somebody is doing it; says what came of it.
-    async fn refetch(self: &Arc<Self>, who: &Audience, over: Option<&Arc<Connection>>) -> Result<(), Unavailable> {
+    async fn refetch(
+        self: &Arc<Self>,
+        who: &Audience,
+        over: Option<&Arc<Connection>>,
+    ) -> Result<(), Unavailable> {
         let fetching = {
             let mut circles = lock(&self.circles);
             let listing = &mut circles.entry(who.circle()).or_default().listing;
