@@ -44,7 +44,8 @@ pub(crate) fn start() {
 pub(crate) fn start_serving() {
     let wanted = std::env::var("RUST_LOG").ok().and_then(|wanted| wanted.parse::<Targets>().ok());
     let wanted = wanted.unwrap_or_else(|| {
-        let ours = ["contexture_host", "contexture::gateway", "contexture::verbs"].map(|ours| (ours, Level::INFO));
+        let ours =
+            ["contexture_host", "contexture::gateway", "contexture::verbs"].map(|ours| (ours, Level::INFO));
         Targets::new().with_default(Level::WARN).with_targets(ours)
     });
     let registry = tracing_subscriber::registry().with(wanted);

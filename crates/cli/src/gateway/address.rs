@@ -12,7 +12,8 @@ pub(super) async fn must_be_this_machine(address: &str) -> Result<(), Failure> {
     if found.iter().all(|address| address.ip().is_loopback()) {
         return Ok(());
     }
-    let refusal = format!("{address} can be reached from other machines, and nobody would have to say who they are");
+    let refusal =
+        format!("{address} can be reached from other machines, and nobody would have to say who they are");
     Err(Failure::usage(refusal).hint(Some(
         "--protect ISSUER asks for tokens; --allow-anonymous lets everybody in; 127.0.0.1 is this machine only".to_owned(),
     )))

@@ -49,7 +49,8 @@ mod tests {
 
     fn stdio(name: &str, command: &str, args: &[&str], host: HostKind) -> ServerEntry {
         let args = args.iter().map(|arg| (*arg).to_owned()).collect();
-        let transport = TransportSpec::Stdio { command: command.to_owned(), args, env: Default::default(), cwd: None };
+        let transport =
+            TransportSpec::Stdio { command: command.to_owned(), args, env: Default::default(), cwd: None };
         let mut origin = Origin::command_line();
         origin.host = host;
         ServerEntry::new(name, transport, origin)

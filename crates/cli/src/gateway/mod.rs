@@ -36,7 +36,11 @@ pub(crate) struct Gateway<'a> {
 impl Gateway<'_> {
     /// Serves until it is told to end. `meanwhile` goes on beside it: what watches the configuration, and what is told to
     /// people once it is known where we are.
-    pub(crate) async fn serve<F>(self, config: Config, meanwhile: impl FnOnce(Arc<Host>, Option<String>) -> F) -> Result<(), Failure>
+    pub(crate) async fn serve<F>(
+        self,
+        config: Config,
+        meanwhile: impl FnOnce(Arc<Host>, Option<String>) -> F,
+    ) -> Result<(), Failure>
     where
         F: Future<Output = ()>,
     {

@@ -52,7 +52,8 @@ fn transport(options: &Bridging) -> Result<TransportSpec, Failure> {
             Err(Failure::usage("`--env` is for servers that are started, not for URLs"))
         }
         (Some(url), None) => {
-            let headers = options.headers.iter().map(|(name, value)| (name.clone(), Secret::from(value.as_str())));
+            let headers =
+                options.headers.iter().map(|(name, value)| (name.clone(), Secret::from(value.as_str())));
             Ok(TransportSpec::Http { url: url.clone(), headers: headers.collect(), sse: false, socket: None })
         }
         (None, Some(_)) if !options.headers.is_empty() => {

@@ -23,7 +23,8 @@ pub(crate) async fn run(options: &Running) -> Result<(), Failure> {
         return Err(nothing(&sources));
     }
     let state = sources.state_folder();
-    let (config, watcher) = read(sources, options.watch).map_err(|error| Failure::usage(error.to_string()))?;
+    let (config, watcher) =
+        read(sources, options.watch).map_err(|error| Failure::usage(error.to_string()))?;
     let config = prepared(config, options);
     if config.servers.is_empty() {
         return Err(empty(&config));
