@@ -2,6 +2,7 @@
 //!
 //! `--` always ends our options; what follows is the server's command.
 
+mod policy;
 mod serving;
 
 use std::ffi::OsString;
@@ -13,6 +14,7 @@ use contexture::model::LoggingLevel;
 use contexture::revision::Revision;
 
 use crate::exit::{self, Failure};
+pub(crate) use policy::{Explaining, Policies, PolicyVerb};
 pub(crate) use serving::{Bridging, Face, Running};
 
 /// The Model Context Protocol, whole: any client, any server, any era.
@@ -47,6 +49,9 @@ pub(crate) enum Verb {
     Run(Running),
     /// Serves one server, any transport and era to any other: a URL, or a command after `--`.
     Bridge(Bridging),
+    /// What is allowed, asked about and denied, and why.
+    #[command(subcommand)]
+    Policy(PolicyVerb),
     /// Logs in to a server that wants to know who asks. Afterwards every verb may use it.
     Login {
         /// Opens no browser: shows the address to visit, and takes the one that the browser ends at from

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::io::{self, BufRead, Write};
 
 use contexture::client::ElicitAnswer;
-use contexture::model::{ElicitSchema, ElicitValue, EnumOption, PrimitiveSchema, StringFormat};
+use contexture::model::{ElicitSchema, ElicitValue, EnumOption, EnumSchema, PrimitiveSchema, StringFormat};
 
 use super::text::safe_line;
 
@@ -47,6 +47,23 @@ impl Sheet<'_> {
             Some('n') => ElicitAnswer::Decline,
             _ => ElicitAnswer::Cancel,
         })
+    }
+
+    /// One of several, by its number or its word. There is no answer by default; `None` at the end of input.
+    pub(crate) fn choose(&mut self, choices: &EnumSchema) -> io::Result<Option<String>> {
+        for (number, option) in (1..).zip(&choices.options) {
+            let title = option.title.as_deref().unwrap_or(&option.value);
+            writeln!(self.out, "{}  {number}  {}", self.margin, safe_line(title))?;
+        }
+        loop {
+            write!(self.out, "{}  Your choice: ", self.margin)?;
+            let Some(line) = self.read_line()? else { return Ok(None) };
+            let by_number = line.trim().parse::<usize>().ok().and_then(|number| number.checked_sub(1));
+            let chosen = by_number.and_then(|at| choices.options.get(at)).map(|option| option.value.clone());
+            if let Some(chosen) = chosen.or_else(|| choose(&choices.options, line.trim()).ok()) {
+                return Ok(Some(chosen));
+            }
+        }
     }
 
     /// Asks until it hears one of the letters; `None` at the end of input.
@@ -254,7 +271,7 @@ fn choose(options: &[EnumOption], typed: &str) -> Result<String, String> {
 
 #[cfg(test)]
 mod tests {
-    use contexture::model::{BooleanSchema, EnumSchema, MultiSelectSchema, NumberSchema, StringSchema};
+    use contexture::model::{BooleanSchema, MultiSelectSchema, NumberSchema, StringSchema};
 
     use super::*;
 

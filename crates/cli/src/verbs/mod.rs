@@ -7,6 +7,7 @@ mod call;
 mod hint;
 mod list;
 mod login;
+mod policy;
 mod prompt;
 mod read;
 pub(crate) mod run;
@@ -19,7 +20,7 @@ use serde::Serialize;
 
 use crate::connect::connect;
 use crate::exit::Failure;
-use crate::options::{Door, Face, Format, Target, Verb};
+use crate::options::{Face, Format, Target, Verb};
 use crate::terminal::text::safe_json;
 use crate::terminal::{self};
 
@@ -41,17 +42,18 @@ pub(crate) fn run(verb: &Verb) -> ExitCode {
         Verb::Login { headless, scopes, client_id, port, door } => {
             let wishes =
                 login::Wishes { headless: *headless, scopes, client_id: client_id.as_deref(), port: *port };
-            at(door, login::login(door, wishes))
+            at(door.format, login::login(door, wishes))
         }
-        Verb::Logout(door) => at(door, login::logout(door)),
-        Verb::Auth(door) => at(door, login::status(door)),
+        Verb::Logout(door) => at(door.format, login::logout(door)),
+        Verb::Auth(door) => at(door.format, login::status(door)),
+        Verb::Policy(verb) => at(verb.policies().format, policy::policy(verb)),
         // Those that serve are not on a server.
         Verb::Demo { .. } | Verb::AuthServer(_) | Verb::Run(_) | Verb::Bridge(_) => ExitCode::SUCCESS,
     }
 }
 
 /// Runs what needs no connection, or makes its own.
-fn at(door: &Door, verb: impl Future<Output = Result<(), Failure>>) -> ExitCode {
+fn at(format: Format, verb: impl Future<Output = Result<(), Failure>>) -> ExitCode {
     let work = async {
         tokio::select! {
             biased;
@@ -61,7 +63,7 @@ fn at(door: &Door, verb: impl Future<Output = Result<(), Failure>>) -> ExitCode 
     };
     match alone(work) {
         Ok(()) => ExitCode::SUCCESS,
-        Err(failure) => failure.report(door.format),
+        Err(failure) => failure.report(format),
     }
 }
 

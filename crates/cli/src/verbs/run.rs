@@ -12,7 +12,7 @@ use crate::exit::Failure;
 use crate::gateway::{Gateway, entry};
 use crate::options::Running;
 use crate::terminal::text::safe_line;
-use crate::terminal::{note, person};
+use crate::terminal::{consent, note, person};
 
 /// What we propose to listen on.
 const ADDRESS: &str = "127.0.0.1:8000";
@@ -29,7 +29,7 @@ pub(crate) async fn run(options: &Running) -> Result<(), Failure> {
     if config.servers.is_empty() {
         return Err(empty(&config));
     }
-    let gateway = Gateway { face: &options.face, state: &state, person: None };
+    let gateway = Gateway { face: &options.face, state: &state, person: consent::person(&options.face) };
     let (name, servers) = (config.name.clone(), config.servers.len());
     gateway
         .serve(config, |host, url| async move {
@@ -64,7 +64,9 @@ fn is_configured(sources: &Sources) -> bool {
 
 /// What the command line adds to a configuration, and what is said about it.
 fn prepared(mut config: Config, options: &Running) -> Config {
-    config.limits.drain_time = options.face.grace;
+    if let Some(grace) = options.face.grace {
+        config.limits.drain_time = grace;
+    }
     for fault in &config.faults {
         let word = if fault.severity == Severity::Error { "error" } else { "note" };
         note(&format!("contexture: {word}: {}", safe_line(&fault.to_string())));

@@ -71,7 +71,9 @@ pub(super) struct Gathered<T> {
 
 impl<T> Gathered<T> {
     fn differs(&self, other: &Self) -> bool {
-        let texts = |gathered: &Self| gathered.items.iter().map(|listed| Arc::clone(&listed.text)).collect::<Vec<_>>();
+        let texts = |gathered: &Self| {
+            gathered.items.iter().map(|listed| Arc::clone(&listed.text)).collect::<Vec<_>>()
+        };
         texts(self) != texts(other)
     }
 }

@@ -12,6 +12,7 @@ use contexture::model::ErrorObject;
 use serde_json::json;
 
 use super::asking::shown;
+use crate::config::Limits;
 
 /// Principals, and servers, that are counted at the same time.
 const COUNTED: usize = 10_000;
@@ -34,6 +35,12 @@ pub struct CallLimits {
 impl Default for CallLimits {
     fn default() -> Self {
         Self { per_principal: None, per_server: None, questions_per_server: Some(10), at_once: 64 }
+    }
+}
+
+impl From<&Limits> for CallLimits {
+    fn from(limits: &Limits) -> Self {
+        Self { per_principal: limits.calls_per_second, at_once: limits.concurrent_calls, ..Self::default() }
     }
 }
 

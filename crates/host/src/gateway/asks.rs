@@ -80,7 +80,8 @@ impl Way<'_> {
 
     fn has_form(&self) -> bool {
         let peer = self.peer();
-        let elicitation = peer.capabilities.elicitation.as_ref().filter(|_| peer.revision.rules().has_elicitation());
+        let elicitation =
+            peer.capabilities.elicitation.as_ref().filter(|_| peer.revision.rules().has_elicitation());
         elicitation.is_some_and(ElicitationCapability::has_form)
     }
 
@@ -96,7 +97,8 @@ impl Way<'_> {
         entry: &ServerEntry,
         asked: Vec<(K, String, InputRequest)>,
     ) -> Vec<(K, Method, Answered)> {
-        let (here, passed): (Vec<_>, Vec<_>) = asked.into_iter().partition(|(_, _, request)| self.is_ours(request));
+        let (here, passed): (Vec<_>, Vec<_>) =
+            asked.into_iter().partition(|(_, _, request)| self.is_ours(request));
         let mut answers = Vec::new();
         for (id, key, request) in here {
             let method = request.method();
@@ -186,7 +188,9 @@ impl Way<'_> {
                     _ => rejected("nobody can be asked".into()),
                 });
             };
-            gateway.consent.answered(&asking, Answer::from(&answer));
+            if let Verdict::Deny { reason } = gateway.consent.answered(&asking, Answer::from(&answer)) {
+                return Err(rejected(reason));
+            }
             params = review::edited_request(params, &answer)?;
         }
         let mut result = self.ask_model(gateway, key, params).await?;

@@ -8,11 +8,11 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use bytes::Bytes;
+use contexture::Error;
 use contexture::client::{Forward, Forwarded};
 use contexture::model::{CallToolResult, CompleteParams, Content, ErrorObject, Meta, Method, Tool, key};
 use contexture::revision::Era;
 use contexture::server::{Context, OperationResult, Reply};
-use contexture::Error;
 use serde::{Deserialize, Serialize};
 use serde_json::value::{RawValue, to_raw_value};
 
@@ -119,7 +119,8 @@ impl Gateway {
         name: String,
         arguments: BTreeMap<String, String>,
     ) -> OperationResult {
-        let look = |view: &View| view.catalog.prompt(&name).map(|route| (route.server, route.original().to_owned()));
+        let look =
+            |view: &View| view.catalog.prompt(&name).map(|route| (route.server, route.original().to_owned()));
         let unknown = || ErrorObject::invalid_params(format!("unknown prompt {name:?}"));
         let ((server, original), view) = self.find(context, &name, look, unknown).await?;
         let arguments = (!arguments.is_empty()).then(|| raw(&arguments)).transpose()?;
@@ -156,7 +157,9 @@ impl Gateway {
             contexture::model::Reference::Resource { uri } => uri.clone(),
             _ => String::new(),
         };
-        let look = |view: &View| view.catalog.completion(&params.reference).map(|route| (route.server, route.reference));
+        let look = |view: &View| {
+            view.catalog.completion(&params.reference).map(|route| (route.server, route.reference))
+        };
         let unknown = || ErrorObject::invalid_params("there is no such prompt or resource template");
         let ((server, reference), view) = self.find(context, &named, look, unknown).await?;
         let (original, kind) = match &reference {
@@ -261,7 +264,8 @@ impl Call<'_> {
             self.may_use_login(&mut logs_in).await?;
             let lease = match self.target.upstream().lease(&self.who).await {
                 Ok(lease) => lease,
-                Err(unavailable) => match login_wanted(&unavailable).filter(|_| std::mem::take(&mut logs_in)) {
+                Err(unavailable) => match login_wanted(&unavailable).filter(|_| std::mem::take(&mut logs_in))
+                {
                     Some(wanted) => {
                         self.log_in(&wanted).await?;
                         continue;
@@ -304,7 +308,9 @@ impl Call<'_> {
     /// Whether this client may use the login that this person has at the server.
     async fn may_use_login(&self, logs_in: &mut bool) -> Result<(), Fault> {
         let entry = self.target.entry();
-        let (Some(logins), TransportSpec::Http { .. }) = (&self.gateway.logins, &entry.transport) else { return Ok(()) };
+        let (Some(logins), TransportSpec::Http { .. }) = (&self.gateway.logins, &entry.transport) else {
+            return Ok(());
+        };
         match logins.permits(entry, self.context.principal()).await {
             Err(wanted) if std::mem::take(logs_in) => self.log_in(&wanted).await,
             Err(_) => Err(faults::denied(entry, "this client may not use your login there".into()).into()),
@@ -349,8 +355,13 @@ impl Call<'_> {
 
     /// What the client said beside its request, without what only concerns the two of us.
     fn meta(&self) -> Meta {
-        const OURS: [&str; 5] =
-            [key::PROGRESS_TOKEN, key::PROTOCOL_VERSION, key::CLIENT_CAPABILITIES, key::CLIENT_INFO, key::LOG_LEVEL];
+        const OURS: [&str; 5] = [
+            key::PROGRESS_TOKEN,
+            key::PROTOCOL_VERSION,
+            key::CLIENT_CAPABILITIES,
+            key::CLIENT_INFO,
+            key::LOG_LEVEL,
+        ];
         let mut meta = self.context.meta();
         for ours in OURS {
             meta.remove(ours);
@@ -369,7 +380,9 @@ impl Call<'_> {
             Ok(forwarded) if forwarded.asked.is_some() => operations::Outcome::Asked,
             Ok(_) => operations::Outcome::Ok,
             Err(Error::Timeout(_)) => operations::Outcome::TimedOut,
-            Err(Error::Closed(_) | Error::Transport(_) | Error::Interrupted(_)) => operations::Outcome::Unavailable,
+            Err(Error::Closed(_) | Error::Transport(_) | Error::Interrupted(_)) => {
+                operations::Outcome::Unavailable
+            }
             Err(_) => operations::Outcome::Error,
         });
     }
@@ -424,7 +437,11 @@ impl Drop for Recorded<'_> {
         let outcome = self.outcome.or((!asks).then_some(Outcome::Cancelled));
         if let Some(outcome) = outcome {
             let asking = self.call.asking();
-            self.call.gateway.consent.record(Record { asking: &asking, outcome, duration: self.began.elapsed() });
+            self.call.gateway.consent.record(Record {
+                asking: &asking,
+                outcome,
+                duration: self.began.elapsed(),
+            });
         }
     }
 }
@@ -436,4 +453,3 @@ pub(super) fn login_wanted(unavailable: &Unavailable) -> Option<login::Wanted> {
 fn raw(params: &impl Serialize) -> Result<Box<RawValue>, ErrorObject> {
     to_raw_value(params).map_err(|error| ErrorObject::internal(error.to_string()))
 }
-

@@ -89,16 +89,19 @@ impl Catalogs {
     }
 
     pub(super) fn is_personal(&self, principal: &Principal, server: &str) -> bool {
-        lock(&self.state).people.get(principal).is_some_and(|person| person.logins.iter().any(|name| name == server))
+        lock(&self.state)
+            .people
+            .get(principal)
+            .is_some_and(|person| person.logins.iter().any(|name| name == server))
     }
 
-    /// Nothing that was built is right any more. Says whether anybody has seen it.
-    pub(super) fn forget(&self) -> bool {
+    /// Nothing that was built is right any more. Says whether anybody has seen what is different now.
+    pub(super) fn forget(&self, changed: Changed) -> bool {
         self.generation.fetch_add(1, Ordering::AcqRel);
         let mut known = lock(&self.state);
         known.shared = None;
         known.people.values_mut().for_each(|person| person.view = None);
-        std::mem::take(&mut known.seen)
+        changed.is_some() && std::mem::take(&mut known.seen)
     }
 
     /// Somebody logged in or out.
@@ -175,10 +178,13 @@ impl Gateway {
                 return Ok((found, view));
             }
         }
-        match view.absent(name) {
-            Some(unavailable) => Err(faults::unavailable(unavailable).error),
-            None => Err(unknown()),
+        let Some(served) = view.absent(name) else { return Err(unknown()) };
+        let who = self.audience(context, served.upstream.entry(), served.personal);
+        if let Err(unavailable) = served.upstream.try_again(&who).await {
+            return Err(faults::unavailable(&unavailable).error);
         }
+        let view = self.view(context).await;
+        look(&view).map(|found| (found, view)).ok_or_else(unknown)
     }
 
     /// The servers at which somebody has a login of their own.
@@ -190,7 +196,10 @@ impl Gateway {
         let mut own = Vec::new();
         for upstream in &*self.upstreams() {
             let entry = upstream.entry();
-            if matches!(entry.login, LoginFor::User(_)) && entry.enabled() && logins.has_login(entry, principal).await {
+            if matches!(entry.login, LoginFor::User(_))
+                && entry.enabled()
+                && logins.has_login(entry, principal).await
+            {
                 own.push(entry.name.clone());
             }
         }
@@ -210,7 +219,9 @@ impl Gateway {
             (Arc::clone(upstream), self.audience(context, upstream.entry(), personal))
         });
         let unknown = wanted.filter(|(upstream, who)| upstream.known_offer(&who.circle()).is_none());
-        unknown.map(|(upstream, who): (Arc<Upstream>, Audience)| async move { drop(upstream.offer(&who).await) }).collect()
+        unknown
+            .map(|(upstream, who): (Arc<Upstream>, Audience)| async move { drop(upstream.offer(&who).await) })
+            .collect()
     }
 
     fn build(&self, context: &Context, logins: &[String]) -> Arc<View> {
@@ -225,7 +236,8 @@ impl Gateway {
             let starting = || Unavailable::starting(&entry.name);
             partial |= known.is_none();
             let known = known.unwrap_or_else(|| Err(starting()));
-            let wants_login = known.as_ref().is_err_and(|it| it.state == State::LoginNeeded) && self.logins.is_some();
+            let wants_login =
+                known.as_ref().is_err_and(|it| it.state == State::LoginNeeded) && self.logins.is_some();
             let offer = match &known {
                 Ok(offer) => Ok(Arc::clone(offer)),
                 Err(_) if wants_login => Ok(Arc::new(login_only(&crate::login::tool(entry)))),
@@ -254,14 +266,16 @@ impl Gateway {
 
 impl View {
     /// The server that something of this name would belong to, if that is why it is not there.
-    fn absent(&self, name: &str) -> Option<&Unavailable> {
+    fn absent(&self, name: &str) -> Option<&Served> {
         let by_name = self.catalog.absent(name).and_then(|(entry, _)| {
             self.servers.iter().find(|served| served.upstream.entry().name == entry.name)
         });
-        let unavailable = |served: &'_ Served| served.unavailable.is_some() && served.upstream.entry().enabled();
+        let unavailable =
+            |served: &'_ Served| served.unavailable.is_some() && served.upstream.entry().enabled();
         // Names that are left alone do not say whose they are; if one such server is missing, it is likely that one's.
-        let alone = || self.servers.iter().find(|served| !served.upstream.entry().prefix && unavailable(served));
-        by_name.or_else(alone)?.unavailable.as_ref()
+        let alone =
+            || self.servers.iter().find(|served| !served.upstream.entry().prefix && unavailable(served));
+        by_name.or_else(alone)
     }
 }
 

@@ -44,14 +44,16 @@ pub(super) fn of(entry: &ServerEntry, context: &Context, method: Method, failure
     };
     let (error, audit) = match failure {
         Error::Remote(mut error) => {
-            if method == Method::ResourcesRead && error.code == code::RESOURCE_NOT_FOUND {
+            if method == Method::ResourcesRead && is_not_found(&error) {
                 error.code = context.revision().rules().not_found_code;
             }
             let audit = Outcome::Error(error.code);
             (error, audit)
         }
         Error::Timeout(time) => {
-            let message = format!("the server {name:?} did not answer within {time:?}; it may have done what was asked");
+            let message = format!(
+                "the server {name:?} did not answer within {time:?}; it may have done what was asked"
+            );
             (told("timed-out", message), Outcome::Unknown)
         }
         Error::Interrupted(how) => {
@@ -84,6 +86,12 @@ pub(super) fn of(entry: &ServerEntry, context: &Context, method: Method, failure
     Fault { error, audit }
 }
 
+/// Whether a server says that there is no such resource, in the words of any revision.
+fn is_not_found(error: &ErrorObject) -> bool {
+    let names_it = || error.data.as_ref().is_some_and(|data| data.get("uri").is_some());
+    error.code == code::RESOURCE_NOT_FOUND || (error.code == code::INVALID_PARAMS && names_it())
+}
+
 /// Consent was not given.
 pub(super) fn denied(entry: &ServerEntry, reason: String) -> ErrorObject {
     let data = json!({ "server": entry.name, "reason": reason });
@@ -94,7 +102,9 @@ pub(super) fn denied(entry: &ServerEntry, reason: String) -> ErrorObject {
 pub(super) fn unanswered(error: Error) -> ErrorObject {
     match error {
         Error::Remote(error) => error,
-        Error::Unsupported(what) => ErrorObject::invalid_params(format!("the client does not support {what}")),
+        Error::Unsupported(what) => {
+            ErrorObject::invalid_params(format!("the client does not support {what}"))
+        }
         Error::Timeout(time) => ErrorObject::internal(format!("the client did not answer within {time:?}")),
         other => ErrorObject::internal(other.to_string()),
     }

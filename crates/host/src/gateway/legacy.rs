@@ -5,9 +5,9 @@
 
 use std::sync::Arc;
 
+use contexture::Error;
 use contexture::client::Forwarded;
 use contexture::server::BoxFuture;
-use contexture::Error;
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
 use std::sync::Mutex;
@@ -56,7 +56,8 @@ impl Call<'_> {
         }
         let outcome = forward.into_future();
         let counted = Some(counted);
-        self.drive(Running { outcome, questions, voice, heard, asked: 0, counted, lease, _place: place }).await
+        self.drive(Running { outcome, questions, voice, heard, asked: 0, counted, lease, _place: place })
+            .await
     }
 
     /// Until the server has answered; what it asks meanwhile is passed on.

@@ -18,18 +18,21 @@ use std::any::Any;
 use std::sync::{Arc, Mutex, PoisonError, RwLock, Weak};
 use std::time::Duration;
 
-use contexture::model::{
-    ErrorObject, InputRequest, JsonObject, ListChangedCapability, Method, ResourcesCapability, ServerCapabilities, Tool,
-};
-use contexture::server::{BoxFuture, Context, Operation, OperationResult, Provider, Registry, Reply, Request};
 use contexture::Principal;
+use contexture::model::{
+    ErrorObject, InputRequest, JsonObject, ListChangedCapability, Method, ResourcesCapability,
+    ServerCapabilities, Tool,
+};
+use contexture::server::{
+    BoxFuture, Context, Operation, OperationResult, Provider, Registry, Reply, Request,
+};
 
 use crate::catalog::{PAGE_ITEMS, compact};
 use crate::config::{Limits, ServerEntry};
 use crate::consent::{Consent, Person};
 use crate::login::Logins;
-use crate::operations::{Metrics, Seen};
 use crate::names;
+use crate::operations::{Metrics, Seen};
 use crate::sampling::Models;
 use crate::upstream::{Answered, Audience, Desk, Observer, Upstream, lock};
 use catalogs::Catalogs;
@@ -54,9 +57,15 @@ pub(crate) struct Gateway {
     watches: Watches,
     /// Of every server that shows this face.
     registries: Mutex<Vec<Registry>>,
-    /// With one server whose names are left alone: what that one declares.
-    transparent: RwLock<Option<ServerCapabilities>>,
+    /// With one server whose names are left alone: what that one says about itself.
+    transparent: RwLock<Option<Declared>>,
     this: Weak<Self>,
+}
+
+/// What a server says about itself.
+pub(crate) struct Declared {
+    pub(crate) capabilities: ServerCapabilities,
+    pub(crate) instructions: Option<String>,
 }
 
 /// What a gateway is made of.
@@ -106,8 +115,8 @@ impl Gateway {
         self.changed(catalogs::Changed::ALL);
     }
 
-    pub(crate) fn declare(&self, capabilities: Option<ServerCapabilities>) {
-        *self.transparent.write().unwrap_or_else(PoisonError::into_inner) = capabilities;
+    pub(crate) fn declare(&self, declared: Option<Declared>) {
+        *self.transparent.write().unwrap_or_else(PoisonError::into_inner) = declared;
     }
 
     pub(crate) fn limits(&self) -> Arc<Limits> {
@@ -134,7 +143,7 @@ impl Gateway {
 
     /// Tells clients that lists have changed, if any of them has seen one.
     fn changed(&self, changed: catalogs::Changed) {
-        if !self.catalogs.forget() {
+        if !self.catalogs.forget(changed) {
             return;
         }
         for registry in &*lock(&self.registries) {
@@ -178,7 +187,12 @@ impl Gateway {
         }
     }
 
-    async fn list(self: &Arc<Self>, context: &Context, list: Method, cursor: Option<String>) -> OperationResult {
+    async fn list(
+        self: &Arc<Self>,
+        context: &Context,
+        list: Method,
+        cursor: Option<String>,
+    ) -> OperationResult {
         let view = self.view(context).await;
         let page = view.catalog.list(list, context.revision(), cursor.as_deref(), PAGE_ITEMS)?;
         Ok(Reply::Encoded(page))
@@ -202,7 +216,8 @@ impl Observer for Gateway {
     }
 
     fn resource_updated(&self, entry: &ServerEntry, who: Option<&Principal>, uri: &str) {
-        let uri = if entry.prefix { names::outward_uri(uri, &names::slug(&entry.name)) } else { uri.to_owned() };
+        let uri =
+            if entry.prefix { names::outward_uri(uri, &names::slug(&entry.name)) } else { uri.to_owned() };
         for registry in &*lock(&self.registries) {
             match who {
                 Some(principal) => registry.resource_updated_for(principal, &uri),
@@ -236,10 +251,14 @@ pub(crate) struct Face(pub(crate) Arc<Gateway>);
 impl Provider for Face {
     fn capabilities(&self) -> ServerCapabilities {
         let transparent = self.0.transparent.read().unwrap_or_else(PoisonError::into_inner);
-        transparent.clone().unwrap_or_else(everything)
+        transparent.as_ref().map_or_else(everything, |declared| declared.capabilities.clone())
     }
 
     fn instructions(&self) -> Option<String> {
+        let transparent = self.0.transparent.read().unwrap_or_else(PoisonError::into_inner);
+        if let Some(declared) = &*transparent {
+            return declared.instructions.clone();
+        }
         self.0.catalogs.shared().and_then(|view| view.catalog.instructions())
     }
 

@@ -7,11 +7,11 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
+use contexture::client::Forwarded;
 use contexture::engine::BUSY;
 use contexture::model::{ErrorObject, InputRequest};
 use contexture::server::{BoxFuture, Context};
 use contexture::{Error, Principal};
-use contexture::client::Forwarded;
 use ring::rand::{SecureRandom, SystemRandom};
 use serde_json::json;
 use tokio::sync::oneshot;
@@ -114,7 +114,11 @@ impl Parked {
     }
 
     /// What the server of a parked call still wants to know.
-    pub(super) fn asked(&self, handle: &str, principal: &Principal) -> Result<Vec<(String, InputRequest)>, ErrorObject> {
+    pub(super) fn asked(
+        &self,
+        handle: &str,
+        principal: &Principal,
+    ) -> Result<Vec<(String, InputRequest)>, ErrorObject> {
         let table = lock(&self.0);
         let entry = table.get(handle).filter(|entry| entry.principal == *principal).ok_or_else(gone)?;
         let open = entry.waiting.iter().filter(|waiting| !waiting.question.answer.is_closed());
@@ -165,4 +169,3 @@ fn gone() -> ErrorObject {
     let why = "this call is not waiting here any more: it was given up, taken up already, or is another's; make it anew";
     ErrorObject::invalid_params(why)
 }
-

@@ -6,9 +6,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use contexture::Error;
 use contexture::client::{Forwarded, InputRequired};
 use contexture::model::{ErrorObject, InputRequest, JsonObject, Method};
-use contexture::Error;
 use serde::{Deserialize, Serialize};
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Value, json};
@@ -55,7 +55,12 @@ impl Call<'_> {
     }
 
     /// One exchange, with the answers to what was asked before it.
-    async fn once(&self, lease: &Lease, voice: Option<&Arc<Voice>>, round: Option<&Round>) -> Result<Forwarded, Failure> {
+    async fn once(
+        &self,
+        lease: &Lease,
+        voice: Option<&Arc<Voice>>,
+        round: Option<&Round>,
+    ) -> Result<Forwarded, Failure> {
         let answers = match round {
             Some(round) => self.answers(round).await?,
             None => None,
@@ -84,9 +89,10 @@ impl Call<'_> {
         if round.requests.is_empty() {
             return Ok(None);
         }
-        let asked = round.requests.iter().map(|(key, request)| {
-            (key.clone(), format!("{}:{key}", round.number), request.clone())
-        });
+        let asked = round
+            .requests
+            .iter()
+            .map(|(key, request)| (key.clone(), format!("{}:{key}", round.number), request.clone()));
         let way = Way::Call(self.context);
         let mut answers = JsonObject::new();
         let entry = self.target.entry();
@@ -102,7 +108,8 @@ impl Call<'_> {
             };
             answers.insert(key, answer);
         }
-        let answers = to_raw_value(&Value::Object(answers)).map_err(|error| Error::Misuse(error.to_string()))?;
+        let answers =
+            to_raw_value(&Value::Object(answers)).map_err(|error| Error::Misuse(error.to_string()))?;
         Ok(Some(answers))
     }
 }

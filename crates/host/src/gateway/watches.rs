@@ -66,7 +66,9 @@ impl Watches {
                 let lost: Vec<_> = lock(&table)
                     .iter()
                     .filter(|(_, watch)| watch.is_lost(&server))
-                    .map(|(key, watch)| (key.clone(), Arc::clone(&watch.upstream), watch.who.clone(), watch.original.clone()))
+                    .map(|(key, watch)| {
+                        (key.clone(), Arc::clone(&watch.upstream), watch.who.clone(), watch.original.clone())
+                    })
                     .collect();
                 if lost.is_empty() {
                     return;
@@ -80,7 +82,10 @@ impl Watches {
                             // It may have changed while nobody looked.
                             if let Some(gateway) = gateway.upgrade() {
                                 crate::upstream::Observer::resource_updated(
-                                    &*gateway, upstream.entry(), Some(&key.0), &original,
+                                    &*gateway,
+                                    upstream.entry(),
+                                    Some(&key.0),
+                                    &original,
                                 );
                             }
                         }
@@ -94,7 +99,8 @@ impl Watches {
 
 impl Watch {
     fn is_lost(&self, server: &str) -> bool {
-        self.upstream.entry().name == server && self.subscribed.as_ref().is_none_or(|watching| !watching.is_usable())
+        self.upstream.entry().name == server
+            && self.subscribed.as_ref().is_none_or(|watching| !watching.is_usable())
     }
 }
 
@@ -103,12 +109,17 @@ impl Gateway {
     ///
     /// # Errors
     /// There is no such resource, or its server does not tell.
-    pub(super) async fn begin_watching(self: &Arc<Self>, context: &Context, uri: &str) -> Result<(), ErrorObject> {
+    pub(super) async fn begin_watching(
+        self: &Arc<Self>,
+        context: &Context,
+        uri: &str,
+    ) -> Result<(), ErrorObject> {
         let key = key(context, uri);
         if lock(&self.watches.table).contains_key(&key) {
             return Ok(());
         }
-        let look = |view: &super::View| view.catalog.resource(uri).map(|route| (route.server, route.original));
+        let look =
+            |view: &super::View| view.catalog.resource(uri).map(|route| (route.server, route.original));
         let code = context.revision().rules().not_found_code;
         let unknown = || ErrorObject::resource_not_found(code, uri);
         let ((server, original), view) = self.find(context, uri, look, unknown).await?;
@@ -117,7 +128,9 @@ impl Gateway {
         let who = self.audience(context, upstream.entry(), personal);
         let subscribed = subscribe(&upstream, &who, &original).await.map_err(|fault| match fault {
             Refused::Unavailable(unavailable) => faults::unavailable(&unavailable).error,
-            Refused::By(error) => faults::of(upstream.entry(), context, contexture::model::Method::ResourcesRead, error).error,
+            Refused::By(error) => {
+                faults::of(upstream.entry(), context, contexture::model::Method::ResourcesRead, error).error
+            }
         })?;
         let watch = Watch { holders: 1, upstream, who, original, subscribed: Some(subscribed) };
         lock(&self.watches.table).insert(key.clone(), watch);
@@ -130,7 +143,11 @@ impl Gateway {
     }
 
     /// Honours what can be watched of what a client wants to listen for.
-    pub(super) async fn listen(self: &Arc<Self>, context: &Context, mut filter: SubscriptionFilter) -> OperationResult {
+    pub(super) async fn listen(
+        self: &Arc<Self>,
+        context: &Context,
+        mut filter: SubscriptionFilter,
+    ) -> OperationResult {
         let mut honoured = Vec::new();
         for uri in filter.resource_subscriptions.take().into_iter().flatten() {
             match self.begin_watching(context, &uri).await {
@@ -179,7 +196,9 @@ impl Drop for Holding {
             })
         });
         drop(table);
-        if let (Some(watching), false, Ok(runtime)) = (watch.subscribed, shared, tokio::runtime::Handle::try_current()) {
+        if let (Some(watching), false, Ok(runtime)) =
+            (watch.subscribed, shared, tokio::runtime::Handle::try_current())
+        {
             runtime.spawn(async move {
                 if let Err(error) = watching.client().unsubscribe(&watch.original).await {
                     tracing::debug!(%error, "a subscription could not be ended");

@@ -4,7 +4,6 @@
 //! they are needed, so that they can be replaced, and never stand in an error or a log.
 
 use std::io::Read as _;
-use std::net::IpAddr;
 use std::sync::OnceLock;
 use std::time::Duration;
 
@@ -17,6 +16,7 @@ use url::Url;
 
 use super::config::{ProviderConfig, ProviderKind};
 use super::{anthropic, openai};
+use crate::tls::{choose_cryptography, is_loopback};
 
 /// Bytes of an answer.
 const ANSWER: usize = 8 * 1024 * 1024;
@@ -47,7 +47,7 @@ impl Endpoint {
         let wrong = |what: &str| format!("sampling: the url of provider {name:?} {what}");
         let url = Url::parse(&format!("{}/{path}", config.url.trim_end_matches('/')))
             .map_err(|error| wrong(&format!("is none: {error}")))?;
-        let here = is_here(&url);
+        let here = is_loopback(&url);
         match url.scheme() {
             "https" => {}
             "http" if here => {}
@@ -119,10 +119,7 @@ impl Endpoint {
     }
 
     fn connect(&self) -> Result<reqwest::Client, String> {
-        if rustls::crypto::CryptoProvider::get_default().is_none() {
-            // Somebody else may be faster, which is as good.
-            let _ = rustls::crypto::ring::default_provider().install_default();
-        }
+        choose_cryptography();
         let mut builder = reqwest::Client::builder()
             .redirect(reqwest::redirect::Policy::none())
             .connect_timeout(CONNECT_TIME);
@@ -210,11 +207,4 @@ fn said(answer: &[u8]) -> String {
     let parsed: Option<Value> = serde_json::from_slice(answer).ok();
     let message = parsed.as_ref().and_then(|answer| answer.pointer("/error/message")).and_then(Value::as_str);
     message.unwrap_or_default().chars().filter(|char| !char.is_control()).take(SAID).collect()
-}
-
-/// Whether an address names this machine.
-fn is_here(url: &Url) -> bool {
-    let Some(host) = url.host_str() else { return false };
-    let literal = host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
-    host == "localhost" || literal.is_ok_and(|address| address.is_loopback())
 }

@@ -6,7 +6,9 @@
 
 use contexture::Principal;
 use contexture::engine::Peer;
-use contexture::model::{ClientCapabilities, ElicitationCapability, JsonObject, ListChangedCapability, SamplingCapability};
+use contexture::model::{
+    ClientCapabilities, ElicitationCapability, JsonObject, ListChangedCapability, SamplingCapability,
+};
 use contexture::revision::Era;
 use contexture::server::{Context, Session};
 

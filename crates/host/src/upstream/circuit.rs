@@ -43,7 +43,8 @@ impl Circuit {
     pub(super) fn failed(&mut self, now: Instant, why: String) {
         self.failures = self.failures.saturating_add(1);
         self.probing = false;
-        self.due = Some(now + jittered(wait_after(self.failures), RandomState::new().build_hasher().finish()));
+        self.due =
+            Some(now + jittered(wait_after(self.failures), RandomState::new().build_hasher().finish()));
         self.last = Some(why);
     }
 

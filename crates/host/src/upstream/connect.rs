@@ -53,7 +53,8 @@ async fn dial(
     }
     if declares.is_some() {
         let desk = Arc::clone(desk);
-        builder = builder.responder(declares.capabilities(), move |_, request| Arc::clone(&desk).answer(request));
+        builder =
+            builder.responder(declares.capabilities(), move |_, request| Arc::clone(&desk).answer(request));
     }
     match &entry.transport {
         TransportSpec::Stdio { command, args, env, cwd } => {

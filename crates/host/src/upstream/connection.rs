@@ -36,7 +36,12 @@ pub struct Connection {
 }
 
 impl Connection {
-    pub(super) fn new(client: Client, desk: Arc<Desk>, key: Key, circle: Option<contexture::Principal>) -> Arc<Self> {
+    pub(super) fn new(
+        client: Client,
+        desk: Arc<Desk>,
+        key: Key,
+        circle: Option<contexture::Principal>,
+    ) -> Arc<Self> {
         Arc::new(Self {
             client,
             desk,
@@ -112,7 +117,12 @@ impl Connection {
     }
 
     /// Tends to it until it is over, and says how it ended.
-    pub(super) async fn tend(self: Arc<Self>, upstream: Weak<Upstream>, session: Option<Session>, idle: Duration) {
+    pub(super) async fn tend(
+        self: Arc<Self>,
+        upstream: Weak<Upstream>,
+        session: Option<Session>,
+        idle: Duration,
+    ) {
         let mut events = self.client.events();
         let session_over = async {
             match &session {
@@ -160,12 +170,16 @@ impl Connection {
     fn heard(self: &Arc<Self>, upstream: &Arc<Upstream>, event: Event) -> Option<End> {
         match event {
             Event::Log(message) if self.client.era() == Era::Legacy => self.desk.log(message),
-            Event::ToolsChanged | Event::PromptsChanged | Event::ResourcesChanged => upstream.lists_changed(self),
+            Event::ToolsChanged | Event::PromptsChanged | Event::ResourcesChanged => {
+                upstream.lists_changed(self)
+            }
             Event::ResourceUpdated(uri) => upstream.resource_updated(self, &uri),
             // Among what was missed may have been any of these.
             Event::Missed(_) => upstream.lists_changed(self),
             Event::Closed(how) => return Some(End::Lost(how)),
-            Event::SubscriptionEnded => return Some(End::Lost("the server ended its stream of changes".into())),
+            Event::SubscriptionEnded => {
+                return Some(End::Lost("the server ended its stream of changes".into()));
+            }
             _ => {}
         }
         None

@@ -9,7 +9,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use contexture::Principal;
-use contexture::model::{ErrorObject, InputRequest, ListRootsResult, LoggingLevel, LoggingMessageParams, ProgressParams};
+use contexture::model::{
+    ErrorObject, InputRequest, ListRootsResult, LoggingLevel, LoggingMessageParams, ProgressParams,
+};
 use contexture::server::{BoxFuture, Context, Session};
 use serde_json::Value;
 use tokio::sync::{mpsc, oneshot};
@@ -34,7 +36,8 @@ impl Changed {
     /// All of them.
     pub const ALL: Self = Self { tools: true, prompts: true, resources: true };
 
-    pub(super) fn is_some(self) -> bool {
+    /// Whether anything is different.
+    pub fn is_some(self) -> bool {
         self.tools || self.prompts || self.resources
     }
 }
@@ -114,7 +117,11 @@ struct Caller {
 }
 
 impl Desk {
-    pub(super) fn new(entry: Arc<ServerEntry>, principal: Option<Principal>, observer: Weak<dyn Observer>) -> Arc<Self> {
+    pub(super) fn new(
+        entry: Arc<ServerEntry>,
+        principal: Option<Principal>,
+        observer: Weak<dyn Observer>,
+    ) -> Arc<Self> {
         Arc::new(Self {
             entry,
             principal,
@@ -149,7 +156,12 @@ impl Desk {
 
     /// The sessions that this connection is used for and that are still there, newest last.
     pub fn sessions(&self) -> Vec<Session> {
-        lock(&self.sessions).iter().map(|(_, session)| session).filter(|session| session.is_open()).cloned().collect()
+        lock(&self.sessions)
+            .iter()
+            .map(|(_, session)| session)
+            .filter(|session| session.is_open())
+            .cloned()
+            .collect()
     }
 
     /// Whether the server must be told to log more than so far.
@@ -178,9 +190,10 @@ impl Desk {
         }
         let mut before = u64::MAX;
         loop {
-            let caller = lock(&self.callers).range(..before).next_back().map(|(number, caller)| {
-                (*number, caller.questions.clone())
-            });
+            let caller = lock(&self.callers)
+                .range(..before)
+                .next_back()
+                .map(|(number, caller)| (*number, caller.questions.clone()));
             let Some((number, questions)) = caller else { break };
             let (answer, answered) = oneshot::channel();
             if questions.send(Question { request: request.clone(), answer }).is_ok()

@@ -161,7 +161,9 @@ impl Upstream {
                 }
                 table.starting(&key, || self.start(who.clone()))
             };
-            let busy = || Unavailable::new(&self.entry.name, State::Busy, "all its connections are in use; try again");
+            let busy = || {
+                Unavailable::new(&self.entry.name, State::Busy, "all its connections are in use; try again")
+            };
             let connection = starting.ok_or_else(busy)?.await?;
             // Where only one call at a time has it, another may have been quicker.
             if let Some(lease) = lock(&self.table).take_this(&connection, who) {
@@ -197,7 +199,10 @@ impl Upstream {
     fn may_start(&self) -> Result<(), Unavailable> {
         let refuse = |state, why: &str| Err(Unavailable::new(&self.entry.name, state, why));
         if self.stopped.load(Ordering::Acquire) {
-            return refuse(State::Stopped, "the gateway is ending, or the server was reconfigured; try again");
+            return refuse(
+                State::Stopped,
+                "the gateway is ending, or this server was reconfigured; try again",
+            );
         }
         match &self.entry.standing {
             Standing::Enabled => Ok(()),
@@ -212,7 +217,8 @@ impl Upstream {
         let task = tokio::spawn(async move { upstream.open(who).await });
         let name = self.entry.name.clone();
         table::starting(async move {
-            task.await.unwrap_or_else(|_| Err(Unavailable::new(&name, State::Failed, "its start was broken off")))
+            task.await
+                .unwrap_or_else(|_| Err(Unavailable::new(&name, State::Failed, "its start was broken off")))
         })
     }
 
@@ -222,9 +228,15 @@ impl Upstream {
         let mut table = lock(&self.table);
         let opened = opened.and_then(|connection| {
             let inserted = if self.stopped.load(Ordering::Acquire) {
-                Err(Unavailable::new(&self.entry.name, State::Stopped, "the gateway is ending"))
+                self.may_start().map(|()| None)
             } else {
-                let busy = || Unavailable::new(&self.entry.name, State::Busy, "all its connections are in use; try again");
+                let busy = || {
+                    Unavailable::new(
+                        &self.entry.name,
+                        State::Busy,
+                        "all its connections are in use; try again",
+                    )
+                };
                 table.insert(&connection).map_err(|()| busy())
             };
             // Whichever has no place ends, and nobody uses it.
@@ -245,14 +257,19 @@ impl Upstream {
         opened
     }
 
-    async fn open_admitted(self: &Arc<Self>, who: &Audience, assumed: &audience::Key) -> Result<Arc<Connection>, Unavailable> {
+    async fn open_admitted(
+        self: &Arc<Self>,
+        who: &Audience,
+        assumed: &audience::Key,
+    ) -> Result<Arc<Connection>, Unavailable> {
         let circle = who.circle();
         self.admit(&circle)?;
         let mut attempt = Attempt { upstream: self, circle: &circle, done: false };
         let mut known = self.revision().map(KnownEra::new);
         let mut key = assumed.clone();
         let opened = loop {
-            let desk = TheDesk::new(Arc::clone(&self.entry), key.principal.clone(), self.around.observer.clone());
+            let desk =
+                TheDesk::new(Arc::clone(&self.entry), key.principal.clone(), self.around.observer.clone());
             let client = match connect::connect(&desk, key.declares, known, &self.around).await {
                 Ok(client) => client,
                 Err(error) => break Err(error),
@@ -315,7 +332,11 @@ impl Upstream {
                 observer.restarted(&self.entry.name);
             }
         }
-        tracing::info!(server = self.entry.name, revision = connection.client().revision().as_str(), "connected");
+        tracing::info!(
+            server = self.entry.name,
+            revision = connection.client().revision().as_str(),
+            "connected"
+        );
         let session = connection.key.session.and(who.session.as_ref()).map(|(_, session)| session.clone());
         let (tended, upstream) = (Arc::clone(connection), Arc::downgrade(self));
         tokio::spawn(tended.tend(upstream, session, self.entry.idle_time));

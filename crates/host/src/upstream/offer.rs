@@ -58,6 +58,12 @@ impl Upstream {
         fetching.await
     }
 
+    /// Tries once more what failed, unless it has failed too often; says what it offers, or why it cannot.
+    pub(crate) async fn try_again(self: &Arc<Self>, who: &Audience) -> Result<(), Unavailable> {
+        self.may_start()?;
+        self.refetch(who, None).await
+    }
+
     /// What is known of it now, without waiting.
     pub fn known_offer(&self, circle: &Option<Principal>) -> Option<Result<Arc<Offer>, Unavailable>> {
         if let Err(unavailable) = self.may_start() {
@@ -78,26 +84,36 @@ impl Upstream {
         let task = tokio::spawn(async move { upstream.fetch_until_settled(who, over).await });
         let name = self.entry.name.clone();
         let fetching: BoxFuture<_> = Box::pin(async move {
-            task.await.unwrap_or_else(|_| Err(Unavailable::new(&name, State::Failed, "listing was broken off")))
+            task.await
+                .unwrap_or_else(|_| Err(Unavailable::new(&name, State::Failed, "listing was broken off")))
         });
         fetching.shared()
     }
 
-    async fn fetch_until_settled(self: Arc<Self>, who: Audience, mut over: Option<Lease>) -> Result<Arc<Offer>, Unavailable> {
+    async fn fetch_until_settled(
+        self: Arc<Self>,
+        who: Audience,
+        mut over: Option<Lease>,
+    ) -> Result<Arc<Offer>, Unavailable> {
         loop {
             let fetched = self.fetch_once(&who, over.take()).await;
             let again = self.settle(&who, fetched.clone());
             match again {
                 Some(connection) => {
                     tokio::time::sleep(PAUSE).await;
-                    over = connection.upgrade().filter(|it| it.is_usable()).map(|connection| connection.hold());
+                    over =
+                        connection.upgrade().filter(|it| it.is_usable()).map(|connection| connection.hold());
                 }
                 None => return fetched,
             }
         }
     }
 
-    async fn fetch_once(self: &Arc<Self>, who: &Audience, over: Option<Lease>) -> Result<Arc<Offer>, Unavailable> {
+    async fn fetch_once(
+        self: &Arc<Self>,
+        who: &Audience,
+        over: Option<Lease>,
+    ) -> Result<Arc<Offer>, Unavailable> {
         let lease = match over {
             Some(lease) => lease,
             None => self.lease(&who.listing(&self.entry)).await?,
@@ -119,20 +135,31 @@ impl Upstream {
     }
 
     /// Keeps what was fetched, and says whether it has to be fetched once more.
-    fn settle(self: &Arc<Self>, who: &Audience, fetched: Result<Arc<Offer>, Unavailable>) -> Option<Weak<Connection>> {
+    fn settle(
+        self: &Arc<Self>,
+        who: &Audience,
+        fetched: Result<Arc<Offer>, Unavailable>,
+    ) -> Option<Weak<Connection>> {
         let mut circles = lock(&self.circles);
         let circle = circles.entry(who.circle()).or_default();
         if fetched.is_ok() {
             circle.circuit.succeeded();
         }
+        // A server that was lost while it was asked gets another chance before what it offers vanishes.
+        let stands =
+            fetched.is_err() && !circle.listing.reviving && matches!(circle.listing.offer, Some(Ok(_)));
         let changed = match (&circle.listing.offer, &fetched) {
             (Some(Ok(before)), Ok(now)) => before.differs(now),
-            (Some(Err(_)), Err(_)) => Changed { tools: false, prompts: false, resources: false },
+            // Nothing was there, and nothing is.
+            _ if stands => Changed { tools: false, prompts: false, resources: false },
+            (Some(Err(_)) | None, Err(_)) => Changed { tools: false, prompts: false, resources: false },
             _ => Changed::ALL,
         };
         let failed = fetched.as_ref().is_err_and(|unavailable| unavailable.state != State::LoginNeeded);
         let ready = fetched.is_ok();
-        circle.listing.offer = Some(fetched);
+        if !stands {
+            circle.listing.offer = Some(fetched);
+        }
         let again = circle.listing.again.take();
         if again.is_none() {
             circle.listing.fetching = None;
@@ -141,9 +168,7 @@ impl Upstream {
         if ready {
             self.tell(State::Ready, None);
         }
-        if changed.is_some()
-            && let Some(observer) = self.around.observer.upgrade()
-        {
+        if let Some(observer) = self.around.observer.upgrade() {
             observer.offer_changed(changed);
         }
         if failed && again.is_none() {
@@ -170,7 +195,8 @@ impl Upstream {
         tokio::spawn(async move {
             loop {
                 let Some(this) = upstream.upgrade() else { return };
-                let wait = lock(&this.circles).get(&who.circle()).and_then(|it| it.circuit.wait(Instant::now()));
+                let wait =
+                    lock(&this.circles).get(&who.circle()).and_then(|it| it.circuit.wait(Instant::now()));
                 drop(this);
                 tokio::time::sleep(wait.unwrap_or_default().max(BEFORE_REVIVAL)).await;
                 let Some(this) = upstream.upgrade() else { return };
@@ -185,7 +211,11 @@ impl Upstream {
     }
 
     /// Fetches the lists, unless somebody is doing it; says what came of it.
-    async fn refetch(self: &Arc<Self>, who: &Audience, over: Option<&Arc<Connection>>) -> Result<(), Unavailable> {
+    async fn refetch(
+        self: &Arc<Self>,
+        who: &Audience,
+        over: Option<&Arc<Connection>>,
+    ) -> Result<(), Unavailable> {
         let fetching = {
             let mut circles = lock(&self.circles);
             let listing = &mut circles.entry(who.circle()).or_default().listing;

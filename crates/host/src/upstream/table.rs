@@ -8,10 +8,10 @@ use contexture::server::BoxFuture;
 use futures_util::FutureExt;
 use futures_util::future::Shared;
 
+use super::Audience;
 use super::audience::Key;
 use super::connection::{Connection, Lease};
 use super::health::Unavailable;
-use super::Audience;
 
 /// A connection in the making, for all who wait for it.
 pub(super) type Starting = Shared<BoxFuture<Result<Arc<Connection>, Unavailable>>>;
@@ -76,7 +76,9 @@ impl Table {
             return Some(starting.clone());
         }
         let (live, _, starts) = self.counts();
-        if live + starts >= self.limit && !self.slots.values().flat_map(|slot| &slot.live).any(|it| it.is_idle()) {
+        if live + starts >= self.limit
+            && !self.slots.values().flat_map(|slot| &slot.live).any(|it| it.is_idle())
+        {
             return None;
         }
         let starting = make();
