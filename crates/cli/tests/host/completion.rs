@@ -29,6 +29,5 @@ async fn whoever_may_not_have_a_prompt_learns_nothing_of_its_values() {
         assert_eq!(known.values, ["confidential-ada", "confidential-alan"], "{client:?} {server:?}");
         assert_eq!(closed.heard.of("completion/complete").len(), 0, "{client:?} {server:?}");
         assert_eq!(open.heard.of("completion/complete").len(), 1, "{client:?} {server:?}");
-        assert!(!front.received().split("open").next().unwrap_or_default().contains("confidential"));
     }
 }

@@ -25,7 +25,7 @@ fn pairings() -> impl Iterator<Item = (Era, Era)> {
 fn rooted(builder: Builder) -> (Builder, Arc<AtomicUsize>) {
     let told = Arc::new(AtomicUsize::new(0));
     let counted = Arc::clone(&told);
-    let roots = Roots::new().provider(move |_| {
+    let roots = Roots::new().provider(move || {
         counted.fetch_add(1, Ordering::SeqCst);
         std::future::ready(Ok::<_, String>(vec![Root::new("file:///home/ada/letters")]))
     });

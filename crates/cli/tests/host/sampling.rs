@@ -107,11 +107,13 @@ async fn people_change_what_is_asked_and_what_is_answered() {
         let person = Person::saying([question, changes(&[("text", "it is short")])]);
         let front = stage.client(client, person.client()).await;
         assert_eq!(front.text("letters__think", json!({})).await, "it is short", "{client:?} {server:?}");
-        // The forms hold what was there, so that it can be changed.
         let questions = person.questions();
         assert_eq!(questions.len(), 2, "{client:?} {server:?}: {:?}", person.messages());
-        assert_eq!(form(&questions[0])["properties"]["systemPrompt"]["default"], "You read letters.");
-        assert_eq!(form(&questions[0])["properties"]["lastMessage"]["default"], "What is in the letter?");
+        // The forms hold what was there, so that it can be changed, where the revision has words for that.
+        if client == Era::Modern {
+            assert_eq!(form(&questions[0])["properties"]["systemPrompt"]["default"], "You read letters.");
+            assert_eq!(form(&questions[0])["properties"]["lastMessage"]["default"], "What is in the letter?");
+        }
         assert!(person.messages()[1].contains("the model's own words") && person.messages()[1].contains("\"letters\""));
         let asked = provider.asked();
         assert_eq!(asked.len(), 1, "{client:?} {server:?}: asked once, whatever the rounds");

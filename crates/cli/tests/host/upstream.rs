@@ -66,7 +66,8 @@ impl Heard {
     pub(crate) fn answers(&self) -> Vec<Value> {
         let mut answers = Vec::new();
         for Arrival { message, .. } in self.all() {
-            if message.get("method").is_none() {
+            // What has no body has no message.
+            if message.is_object() && message.get("method").is_none() {
                 answers.push(message.get("result").or_else(|| message.get("error")).cloned().unwrap_or_default());
             }
             if let Some(given) = message["params"]["inputResponses"].as_object() {

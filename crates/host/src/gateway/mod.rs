@@ -119,6 +119,11 @@ impl Gateway {
         *self.transparent.write().unwrap_or_else(PoisonError::into_inner) = declared;
     }
 
+    /// Whether there is one server only, shown as it is.
+    fn is_transparent(&self) -> bool {
+        self.transparent.read().unwrap_or_else(PoisonError::into_inner).is_some()
+    }
+
     pub(crate) fn limits(&self) -> Arc<Limits> {
         Arc::clone(&self.limits.read().unwrap_or_else(PoisonError::into_inner))
     }
