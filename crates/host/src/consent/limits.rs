@@ -106,7 +106,7 @@ impl Gauge {
 
     fn admit_at(&self, principal: &Principal, server: &str, now: Duration) -> Result<Admission, ErrorObject> {
         // Proofs end with their request; only who it is outlives it.
-        let principal = Principal::new(principal.issuer(), principal.subject());
+        let principal = principal.identity();
         let mut counts = lock(&self.counts);
         let counts = &mut *counts;
         let limits = &counts.limits;
