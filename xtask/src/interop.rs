@@ -6,7 +6,7 @@
 //! `absent` with its reason. The programs and their output are described in interop/README.md.
 
 mod observed;
-mod relay;
+pub mod relay;
 mod runs;
 pub mod served;
 pub mod setup;

@@ -6,6 +6,7 @@
 
 mod chart;
 mod figures;
+mod gateway;
 mod machine;
 mod options;
 mod peers;
@@ -24,8 +25,11 @@ use std::path::Path;
 
 /// Runs the benchmark, or only draws what an earlier run found.
 pub(crate) fn run(args: &[String]) -> Result<(), String> {
-    let options = Options::parse(args)?;
     let bench = workspace::root().join("bench");
+    if let Some((part, rest)) = args.split_first().filter(|(part, _)| *part == "gateway") {
+        return gateway::run(&bench, rest).map_err(|error| format!("{part}: {error}"));
+    }
+    let options = Options::parse(args)?;
     if options.render {
         return render(&bench, &Results::read(&bench)?);
     }

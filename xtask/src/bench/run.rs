@@ -146,7 +146,7 @@ fn leave_out(results: &mut Results, job: &Job, reason: &str) {
 }
 
 /// One short line, and nothing about this machine.
-fn tidied(reason: &str) -> String {
+pub(super) fn tidied(reason: &str) -> String {
     let line = reason.lines().map(str::trim).filter(|line| !line.is_empty()).collect::<Vec<_>>().join(" ");
     let words = line.split(' ').map(|word| if word.matches('/').count() > 2 { "…" } else { word });
     words.collect::<Vec<_>>().join(" ").chars().take(240).collect()

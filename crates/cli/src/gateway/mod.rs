@@ -44,6 +44,12 @@ impl Gateway<'_> {
     where
         F: Future<Output = ()>,
     {
+        if let Some(address) = &self.face.listen
+            && self.face.protect.is_none()
+            && !self.face.allow_anonymous
+        {
+            address::must_be_this_machine(address).await?;
+        }
         let metrics = Arc::new(Metrics::with_tracer(tracer()?));
         let protection = self.face.protect.as_deref().map(|issuer| self.protection(issuer)).transpose()?;
         let logins = match &protection {
@@ -105,9 +111,6 @@ impl Gateway<'_> {
     where
         F: Future<Output = ()>,
     {
-        if self.face.protect.is_none() && !self.face.allow_anonymous {
-            address::must_be_this_machine(address).await?;
-        }
         let counted = http.clone();
         metrics.count_sessions(move || counted.sessions());
         let bound = http.bind(address).await?;

@@ -78,9 +78,9 @@ pub(crate) struct Face {
     /// Serves pages of this origin; can be repeated.
     #[arg(long = "origin", value_name = "ORIGIN", requires = "listen")]
     pub(crate) origins: Vec<String>,
-    /// How long calls may go on when it is told to end.
-    #[arg(long, value_name = "SECONDS", value_parser = seconds, default_value = "10")]
-    pub(crate) grace: Duration,
+    /// How long calls may go on when it is told to end; ten seconds, if nothing else is configured.
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    pub(crate) grace: Option<Duration>,
 }
 
 impl Wanted {

@@ -20,7 +20,9 @@ const ALWAYS: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 pub(crate) async fn bridge(options: &Bridging) -> Result<(), Failure> {
     let mut config = Config::new(vec![entry(options)?]);
     config.policy = PolicyConfig::allow_all();
-    config.limits.drain_time = options.face.grace;
+    if let Some(grace) = options.face.grace {
+        config.limits.drain_time = grace;
+    }
     let state = Sources::of_process().state_folder();
     let gateway = Gateway { face: &options.face, state: &state, person: None };
     gateway.serve(config, |_, _| async {}).await

@@ -64,7 +64,9 @@ fn is_configured(sources: &Sources) -> bool {
 
 /// What the command line adds to a configuration, and what is said about it.
 fn prepared(mut config: Config, options: &Running) -> Config {
-    config.limits.drain_time = options.face.grace;
+    if let Some(grace) = options.face.grace {
+        config.limits.drain_time = grace;
+    }
     for fault in &config.faults {
         let word = if fault.severity == Severity::Error { "error" } else { "note" };
         note(&format!("contexture: {word}: {}", safe_line(&fault.to_string())));

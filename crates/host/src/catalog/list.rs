@@ -131,17 +131,17 @@ impl Catalog {
         range: Range<usize>,
         out: &mut Vec<u8>,
     ) -> usize {
-        let routes = shelf.routes();
-        let end = range.end.min(routes.len());
-        for at in range.start..end {
+        let end = range.end.min(shelf.routes().len());
+        let routes = shelf.routes().get(range.start..end).unwrap_or_default();
+        for (nth, route) in routes.iter().enumerate() {
             if out.len() > PAGE_BYTES {
-                return at;
+                return range.start + nth;
             }
-            let route = &routes[at];
-            let Some(served) = self.served.get(route.server) else { continue };
-            let Ok(offer) = &served.offer else { continue };
-            let Some(listed) = T::items(offer).get(route.item) else { continue };
-            if at > range.start {
+            // A route was made from an item of an offer, and both are still the same.
+            let Some(served) = self.served.get(route.server) else { break };
+            let Ok(offer) = &served.offer else { break };
+            let Some(listed) = T::items(offer).get(route.item) else { break };
+            if nth > 0 {
                 out.push(b',');
             }
             write_item(listed, &route.shown, served.scheme.as_deref(), (offer.revision, revision), out);

@@ -23,7 +23,8 @@ pub(super) fn is_invisible(character: char) -> bool {
 }
 
 fn is_separator(character: char) -> bool {
-    matches!(character, '_' | '-' | '.' | ' ' | '\u{a0}' | '\u{2010}'..='\u{2015}' | '\u{2212}')
+    // Marks that stand on the letter before them are skipped as well: a name may be composed or not.
+    matches!(character, '_' | '-' | '.' | ' ' | '\u{a0}' | '\u{300}'..='\u{36f}' | '\u{2010}'..='\u{2015}' | '\u{2212}')
 }
 
 /// The plain character that one looks like.
@@ -37,6 +38,15 @@ fn look(character: char) -> char {
             let plain = char::from_u32(u32::from(character) - 0xfee0).unwrap_or(character);
             if is_separator(plain) { plain } else { look(plain) }
         }
+        // Letters with marks.
+        'à'..='å' => 'a',
+        'ç' => 'c',
+        'è'..='ë' => 'e',
+        'ì'..='ï' => 'l',
+        'ñ' => 'n',
+        'ò'..='ö' | 'ø' => 'o',
+        'ù'..='ü' => 'u',
+        'ý' | 'ÿ' => 'y',
         // Cyrillic.
         'а' => 'a',
         'в' => 'b',

@@ -197,6 +197,11 @@ fn import(reading: &mut Reading<'_>, node: &Node) -> Vec<HostKind> {
 ///
 /// Whether it can be interpreted is asked of what was written first: what a variable holds must not be in a complaint.
 fn section<T: DeserializeOwned>(reading: &mut Reading<'_>, node: &Node, key: &str) -> Option<T> {
+    // A list would be taken for the values of all keys in their order.
+    if matches!(node.tree, Tree::List(_)) {
+        reading.error(node.line, format!("{key:?} is a list, not an object"));
+        return None;
+    }
     if let Err(error) = serde_json::from_value::<T>(node.to_value()) {
         reading.error(node.line, format!("{key:?}: {error}"));
         return None;

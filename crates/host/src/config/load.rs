@@ -44,7 +44,7 @@ impl Loader {
                 self.take(sources, file, &mut gathered);
             }
             let mut hosts = sources.import.clone();
-            hosts.extend(gathered.contents.iter().flat_map(|content| user_import(content)));
+            hosts.extend(gathered.contents.iter().flat_map(user_import));
             for host in HostKind::ALL.into_iter().skip(1).filter(|host| hosts.contains(host)) {
                 sources.places(host).for_each(|file| self.take(sources, file, &mut gathered));
             }

@@ -99,6 +99,10 @@ const NAME: &str = "contexture";
 pub struct Limits {
     /// Calls per second of one principal; no bound, if nothing is said.
     pub calls_per_second: Option<u32>,
+    /// Calls per second to one server, of everybody; no bound, if nothing is said.
+    pub server_calls_per_second: Option<u32>,
+    /// Questions per second of one server: to people, to models, for roots.
+    pub questions_per_second: Option<u32>,
     /// Calls of one principal at the same time.
     pub concurrent_calls: usize,
     /// Calls of everybody that wait for a client to come back with an answer.
@@ -117,6 +121,8 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             calls_per_second: None,
+            server_calls_per_second: None,
+            questions_per_second: Some(10),
             concurrent_calls: 64,
             parked_calls: 256,
             park_time: Duration::from_secs(300),

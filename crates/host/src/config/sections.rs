@@ -22,6 +22,8 @@ pub(super) const FILTER_KEYS: &[&str] = &["include", "exclude"];
 pub(super) const LOGIN_KEYS: &[&str] = &["for", "clientId", "clientSecret", "scopes", "callbackPort"];
 pub(super) const LIMIT_KEYS: &[&str] = &[
     "callsPerSecond",
+    "serverCallsPerSecond",
+    "questionsPerSecond",
     "concurrentCalls",
     "parkedCalls",
     "parkTime",
@@ -151,10 +153,9 @@ pub(super) fn limits(reading: &mut Reading<'_>, node: &Node, limits: &mut Limits
             }
         };
         match key {
-            "callsPerSecond" => {
-                limits.calls_per_second =
-                    reading.count(node, key, 1 << 20).and_then(|count| count.try_into().ok());
-            }
+            "callsPerSecond" => limits.calls_per_second = rate(reading, node, key),
+            "serverCallsPerSecond" => limits.server_calls_per_second = rate(reading, node, key),
+            "questionsPerSecond" => limits.questions_per_second = rate(reading, node, key),
             "concurrentCalls" => count(1 << 20, &mut limits.concurrent_calls),
             "parkedCalls" => count(1 << 20, &mut limits.parked_calls),
             "connections" => count(1 << 16, &mut limits.connections),
@@ -164,6 +165,10 @@ pub(super) fn limits(reading: &mut Reading<'_>, node: &Node, limits: &mut Limits
             other => unknown(reading, other, member.line, "limits", LIMIT_KEYS),
         }
     }
+}
+
+fn rate(reading: &mut Reading<'_>, node: &Node, key: &str) -> Option<u32> {
+    reading.count(node, key, 1 << 20).and_then(|count| count.try_into().ok())
 }
 
 /// A key that is none of those that there are.

@@ -41,6 +41,13 @@ impl Logins {
         let Some((target, is_shared)) = target(entry) else {
             return Err(refused(&name, "wants a login, and is configured without one (\"login\")"));
         };
+        let key = wanted.0.key(&entry.name);
+        let begun: Option<String> = context.recall(&key);
+        if begun.is_some_and(|id| !self.table().has(&id)) {
+            let why = "wants a login, and the one that was begun is over: the person said no, or it did not work, or took \
+                       too long; try again";
+            return Err(refused(&name, why));
+        }
         let person = context.principal().identity();
         let is_local = matches!(self.way, Way::Here) && person == Principal::local();
         if is_shared && !is_local {
@@ -61,7 +68,8 @@ impl Logins {
                 ));
             }
         };
-        match ask(context, &entry.name, &name, &link).await {
+        context.keep(&key, &link.id).map_err(|error| refused(&name, &error.to_string()))?;
+        match ask(context, &key, &name, &link).await {
             Ok(()) => wait(&name, link).await,
             Err(Error::Unsupported(_)) if is_local && Browser::new().open(&link.url).is_ok() => {
                 wait(&name, link).await
@@ -164,7 +172,7 @@ fn again(pending: &mut Pending, context: &Context) -> Link {
 /// Has the person visit the page; returning means that they agreed to.
 async fn ask(context: &Context, key: &str, name: &str, link: &Link) -> Result<(), Error> {
     let request = InputRequest::Elicit(ElicitParams::Url(elicitation(name, link)));
-    let answer = context.pass_on(&format!("login:{key}"), request).await?;
+    let answer = context.pass_on(key, request).await?;
     let answer: ElicitResult = serde_json::from_value(answer)
         .map_err(|error| Error::PeerMisbehaved(format!("its answer: {error}")))?;
     match answer.action {

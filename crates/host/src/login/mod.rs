@@ -56,7 +56,7 @@ enum Way {
     /// The person sits here.
     Here,
     /// People come to our pages.
-    Web(Web),
+    Web(Box<Web>),
 }
 
 /// What logins of many people need.
@@ -88,7 +88,7 @@ impl Logins {
             reached_at: OnceLock::new(),
             known: Mutex::default(),
         };
-        Arc::new(Self::new(Way::Web(web), own))
+        Arc::new(Self::new(Way::Web(Box::new(web)), own))
     }
 
     fn new(way: Way, own: Arc<dyn TokenStore>) -> Self {

@@ -64,6 +64,14 @@ pub(super) enum Want {
 }
 
 impl Want {
+    /// Names the question within a call, which may have to ask for one after the other.
+    pub(super) fn key(&self, server: &str) -> String {
+        match self {
+            Self::Consent => format!("consent:{server}"),
+            Self::Login(_) => format!("login:{server}"),
+        }
+    }
+
     /// Whether whoever does this has done the other.
     fn covers(&self, other: &Self) -> bool {
         match (self, other) {
@@ -247,6 +255,12 @@ impl Table {
                 && pending.target.login == target.login
                 && pending.want.covers(want)
         })
+    }
+
+    /// Whether the login that clients know by this id goes on.
+    pub(super) fn has(&mut self, id: &str) -> bool {
+        self.purge();
+        self.entries.values().any(|pending| pending.id == id)
     }
 
     /// Adds one; `false` if there is no room.

@@ -169,7 +169,7 @@ impl Exporter {
 
     /// Until nobody makes spans any more.
     pub(super) async fn run(mut self, mut given: mpsc::Receiver<Given>) {
-        let mut batch: Vec<Box<Span>> = Vec::new();
+        let mut batch: Vec<Span> = Vec::new();
         let mut due = Instant::now();
         loop {
             let next = tokio::select! {
@@ -184,7 +184,7 @@ impl Exporter {
                     if batch.is_empty() {
                         due = Instant::now() + self.settings.delay;
                     }
-                    batch.push(span);
+                    batch.push(*span);
                     if batch.len() >= BATCH {
                         self.export(&mut batch).await;
                     }
@@ -195,12 +195,12 @@ impl Exporter {
         }
     }
 
-    async fn flush(&mut self, batch: &mut Vec<Box<Span>>, done: oneshot::Sender<()>) {
+    async fn flush(&mut self, batch: &mut Vec<Span>, done: oneshot::Sender<()>) {
         self.export(batch).await;
         let _ = done.send(());
     }
 
-    async fn export(&mut self, batch: &mut Vec<Box<Span>>) {
+    async fn export(&mut self, batch: &mut Vec<Span>) {
         if batch.is_empty() {
             return;
         }
@@ -242,8 +242,8 @@ impl Exporter {
 }
 
 /// `ExportTraceServiceRequest`, in the JSON that OTLP defines: ids in hexadecimal, times as text.
-fn encode(resource: &[(String, String)], spans: &[Box<Span>]) -> Value {
-    let spans: Vec<Value> = spans.iter().map(|span| encode_span(span)).collect();
+fn encode(resource: &[(String, String)], spans: &[Span]) -> Value {
+    let spans: Vec<Value> = spans.iter().map(encode_span).collect();
     let resource: Vec<Value> = resource.iter().map(|(key, value)| attribute(key, value)).collect();
     json!({ "resourceSpans": [{
         "resource": { "attributes": resource },

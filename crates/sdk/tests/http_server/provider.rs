@@ -48,15 +48,21 @@ async fn results_of_other_servers_are_put_into_the_words_of_the_client() {
 }
 
 #[tokio::test]
-async fn what_is_no_result_has_the_status_of_an_error() {
-    let broken = Elsewhere::new(|_| async {
-        Ok(Reply::Forwarded { result: Bytes::from_static(b"{}"), from: Revision::NEWEST_MODERN })
-    });
-    let site = Site::of(broken.server()).await;
-    for revision in LEGACY {
-        let peer = Peer::of(&site, revision).await;
-        let answer = peer.call("prompts/get", json!({ "name": "p" })).await;
-        assert_eq!(answer["error"]["code"], -32603, "{revision}: {answer}");
+async fn what_is_no_result_is_an_internal_error() {
+    for (from, revisions) in [(Revision::NEWEST_MODERN, &EVERY[..4]), (Revision::NEWEST_LEGACY, &EVERY[4..])]
+    {
+        let result = Bytes::from_static(b"{}");
+        let broken = Elsewhere::new(move |_| {
+            let result = result.clone();
+            async move { Ok(Reply::Forwarded { result, from }) }
+        });
+        let site = Site::of(broken.server()).await;
+        for revision in revisions {
+            let peer = Peer::of(&site, revision).await;
+            let mut reply = peer.start("prompts/get", json!({ "name": "p" })).await;
+            assert_eq!(reply.status, 200, "{revision}");
+            assert_eq!(reply.json().await["error"]["code"], -32603, "{revision}");
+        }
     }
 }
 

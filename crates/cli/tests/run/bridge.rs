@@ -1,0 +1,83 @@
+//! One server, from any transport and era to any other.
+
+use contexture::Client;
+use contexture::revision::Revision;
+use contexture::transport::ChildCommand;
+use serde_json::json;
+
+use crate::stage::{BINARY, Gateway, Home, until};
+
+const ERAS: [&[Revision]; 2] = [&Revision::LEGACY, &Revision::MODERN];
+
+fn over_a_pipe(home: &Home, arguments: &[&str]) -> ChildCommand {
+    let command = ChildCommand::new(BINARY).args(arguments.iter().copied()).env("HOME", home.path());
+    command.current_dir(home.path())
+}
+
+/// Names are the server's own, and nobody is asked.
+async fn is_the_demo(client: &Client) {
+    let tools = client.tools().await.expect("tools");
+    assert!(tools.iter().any(|tool| tool.name == "add"), "{tools:?}");
+    let reply = client.call("add", json!({ "a": 40, "b": 2 })).await.expect("an answer");
+    assert_eq!(reply.structured::<i64>().expect("a number"), 42);
+    let read = client.read("demo://readme").await.expect("a resource");
+    assert_eq!(read.contents.len(), 1);
+}
+
+#[tokio::test]
+async fn a_command_becomes_an_address() {
+    let home = Home::new();
+    for era in ["legacy", "modern", "auto"] {
+        let gateway = Gateway::start(
+            &home,
+            &["bridge", "--listen", "127.0.0.1:0", "--era", era, "--", &home.server(), "demo"],
+        );
+        for revisions in ERAS {
+            is_the_demo(&gateway.client_of(revisions).await).await;
+        }
+        gateway.terminate();
+        assert_eq!(gateway.ended().await.code(), Some(0));
+        until("the server is gone", async || home.running() == 0).await;
+    }
+}
+
+#[tokio::test]
+async fn an_address_becomes_a_command() {
+    let home = Home::new();
+    let demo = Gateway::start(&home, &["demo", "--listen", "127.0.0.1:0"]);
+    for era in ["legacy", "modern", "auto"] {
+        for revisions in ERAS {
+            let bridge = over_a_pipe(&home, &["bridge", &demo.url, "--era", era]);
+            let client = Client::builder().revisions(revisions).spawn(bridge).await.expect("a client");
+            is_the_demo(&client).await;
+            client.close().await;
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_command_is_a_command_of_another_era() {
+    let home = Home::new();
+    let server = home.server();
+    for revisions in ERAS {
+        let bridge = over_a_pipe(&home, &["bridge", "--era", "legacy", "--", &server, "demo"]);
+        let client = Client::builder().revisions(revisions).spawn(bridge).await.expect("a client");
+        is_the_demo(&client).await;
+        client.close().await;
+    }
+}
+
+#[test]
+fn a_bridge_has_one_server() {
+    let home = Home::new();
+    let wrong: [&[&str]; 4] = [
+        &["bridge"],
+        &["bridge", "http://127.0.0.1:1/mcp", "--", "server"],
+        &["bridge", "--header", "X-Key: 1", "--", "server"],
+        &["bridge", "ftp://127.0.0.1/"],
+    ];
+    for arguments in wrong {
+        let run = home.command(arguments).output().expect("the binary runs");
+        assert_eq!(run.status.code(), Some(1), "{arguments:?}: {}", String::from_utf8_lossy(&run.stderr));
+    }
+}

@@ -1,0 +1,28 @@
+//! What the gateway writes to standard error.
+
+use serde_json::{Value, json};
+
+use crate::stage::{Gateway, Home, until};
+
+#[tokio::test]
+async fn without_a_terminal_it_is_one_json_object_a_line_and_never_an_argument() {
+    let home = Home::new();
+    let config = home.config(&json!({ "one": home.demo() }));
+    let mut command = home.command(&["run", "--config", &config, "--listen", "127.0.0.1:0"]);
+    command.env("RUST_LOG", "contexture_host=debug,contexture=debug");
+    let gateway = Gateway::of(command);
+    let client = gateway.client().await;
+    let forged = "hunter2\n{\"level\":\"ERROR\"}";
+    client.call("one__echo", json!({ "message": forged })).await.expect("an answer");
+    let exchange = || {
+        let lines = gateway.said();
+        let objects = lines.iter().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+        objects.into_iter().find(|line| line["mcp.method.name"] == "tools/call")
+    };
+    until("the call is told", async || exchange().is_some()).await;
+    let line = exchange().expect("it is there");
+    assert_eq!(line["gen_ai.tool.name"], "one__echo", "{line}");
+    assert_eq!(line["outcome"], "ok", "{line}");
+    assert!(line["principal"].is_string() && line["level"] == "DEBUG", "{line}");
+    assert!(!gateway.said().join("\n").contains("hunter2"));
+}

@@ -1,0 +1,25 @@
+//! The gateway through its public door: real clients in front, real servers behind, in all four pairings of eras.
+
+#[path = "gateway/rich.rs"]
+mod rich;
+#[path = "gateway/support.rs"]
+mod support;
+
+#[path = "gateway/asks.rs"]
+mod asks;
+#[path = "gateway/calls.rs"]
+mod calls;
+#[path = "gateway/changes.rs"]
+mod changes;
+#[path = "gateway/consent.rs"]
+mod consent;
+#[path = "gateway/failures.rs"]
+mod failures;
+#[path = "gateway/parked.rs"]
+mod parked;
+#[path = "gateway/people.rs"]
+mod people;
+#[path = "gateway/reload.rs"]
+mod reload;
+#[path = "gateway/signals.rs"]
+mod signals;
