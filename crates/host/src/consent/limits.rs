@@ -40,7 +40,12 @@ impl Default for CallLimits {
 
 impl From<&Limits> for CallLimits {
     fn from(limits: &Limits) -> Self {
-        Self { per_principal: limits.calls_per_second, at_once: limits.concurrent_calls, ..Self::default() }
+        Self {
+            per_principal: limits.calls_per_second,
+            per_server: limits.server_calls_per_second,
+            questions_per_server: limits.questions_per_second,
+            at_once: limits.concurrent_calls,
+        }
     }
 }
 
