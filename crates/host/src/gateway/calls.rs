@@ -216,7 +216,8 @@ impl Call<'_> {
         let _admission = self.gateway.consent.admit(self.context.principal(), &entry.name)?;
         let asking = self.asking();
         if !self.was_begun()
-            && let Err(error) = Way::Call(self.context).permitted(self.gateway, "consent", &asking).await
+            && let Err(error) =
+                Way::Call(self.context).permitted(self.gateway, "call: consent", &asking).await
         {
             self.seen.denied();
             return Err(error);

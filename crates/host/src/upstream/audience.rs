@@ -83,6 +83,8 @@ impl Declares {
             }),
             ..ClientCapabilities::default()
         }
+        // What a legacy server asks may have to become an input round, whose questions have keys.
+        .with_question_keys()
     }
 
     /// Whether there is anything at all.
