@@ -15,7 +15,6 @@ use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
 use serde_json::Value;
 use std::sync::Mutex;
-use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep_until, timeout};
 
 use super::asks::{Way, passed_key};
@@ -23,7 +22,7 @@ use super::calls::{Call, Failure};
 use super::faults::{self, Fault};
 use super::parked::{HANDLE, Waiting};
 use crate::operations::UpstreamCall;
-use crate::upstream::{LONGEST_CALL, Lease, Place, Question, Voice, lock};
+use crate::upstream::{LONGEST_CALL, Lease, Place, Question, Questions, Voice, lock};
 
 /// Questions that a server asks at once come one after the other; one that follows within this time belongs to the same
 /// round.
@@ -32,7 +31,8 @@ const TOGETHER: Duration = Duration::from_millis(50);
 /// A call that its server works on, and all that belongs to it.
 pub(super) struct Running {
     pub(super) outcome: BoxFuture<Result<Forwarded, Error>>,
-    pub(super) questions: mpsc::UnboundedReceiver<Question>,
+    /// Where the server can ask something.
+    pub(super) questions: Option<Questions>,
     pub(super) voice: Arc<Voice>,
     /// When the server last gave a sign of life.
     pub(super) heard: Arc<Mutex<Instant>>,
@@ -59,7 +59,7 @@ impl Call<'_> {
     pub(super) async fn in_place(&self, lease: Lease) -> Result<Forwarded, Failure> {
         lease.log_from(self.context.log_level()).await;
         let voice = Voice::new(self.context);
-        let (place, questions) = lease.desk().enter(Arc::clone(&voice));
+        let (place, questions) = lease.desk().enter(Arc::clone(&voice), self.who.declares().is_some());
         let counted = self.counted();
         let heard = Arc::new(Mutex::new(Instant::now()));
         let mut forward = self.forward(&lease, &counted, Some(&voice));
@@ -94,17 +94,19 @@ impl Call<'_> {
         let (way, entry) = (Way::Call(self.context), self.target.entry());
         let replayed = self.context.is_replayed();
         let mut asking = FuturesUnordered::new();
+        // Where nothing can be asked, the client keeps the time.
+        let keeps_time = running.questions.is_some();
         let outcome = loop {
             let silent = *lock(&running.heard) + entry.call_time;
             tokio::select! {
                 biased;
                 outcome = &mut running.outcome => break outcome,
-                Some(question) = running.questions.recv() => {
+                Some(question) = next(&mut running.questions) => {
                     let Waiting { key, question } = running.keyed(question);
                     if replayed {
                         drop(asking);
                         let mut waiting = vec![Waiting { key, question }];
-                        while let Ok(Some(question)) = timeout(TOGETHER, running.questions.recv()).await {
+                        while let Ok(Some(question)) = timeout(TOGETHER, next(&mut running.questions)).await {
                             waiting.push(running.keyed(question));
                         }
                         return self.park(running, waiting).await;
@@ -119,7 +121,7 @@ impl Call<'_> {
                     });
                 }
                 Some(()) = asking.next(), if !asking.is_empty() => *lock(&running.heard) = Instant::now(),
-                () = sleep_until(silent), if asking.is_empty() => {
+                () = sleep_until(silent), if keeps_time && asking.is_empty() => {
                     if *lock(&running.heard) + entry.call_time <= Instant::now() {
                         break Err(Error::Timeout(entry.call_time));
                     }
@@ -169,5 +171,13 @@ impl Call<'_> {
 
     fn fault(&self, error: Error) -> Fault {
         faults::of(self.target.entry(), self.context, self.target.method, error)
+    }
+}
+
+/// The next question; none ever, where nothing can be asked.
+async fn next(questions: &mut Option<Questions>) -> Option<Question> {
+    match questions {
+        Some(questions) => questions.recv().await,
+        None => std::future::pending().await,
     }
 }

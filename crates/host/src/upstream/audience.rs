@@ -71,7 +71,7 @@ impl Declares {
     pub fn capabilities(self) -> ClientCapabilities {
         let yes = |yes: bool| yes.then(JsonObject::new);
         ClientCapabilities {
-            roots: self.roots.then(ListChangedCapability::default),
+            roots: self.roots.then(ListChangedCapability::announced),
             sampling: self.sampling.then(|| SamplingCapability {
                 tools: yes(self.sampling_tools),
                 ..SamplingCapability::default()
@@ -110,6 +110,8 @@ pub struct Audience {
     hears_log: bool,
     /// The lists and the login of the server are this principal's own.
     pub(super) personal: bool,
+    /// For lists alone.
+    lists: bool,
 }
 
 impl Audience {
@@ -125,6 +127,7 @@ impl Audience {
             asks_client: Declares::of_client(peer, entry).is_some(),
             hears_log: context.asked_for_logs(),
             personal,
+            lists: false,
         }
     }
 
@@ -132,7 +135,8 @@ impl Audience {
     pub fn local(entry: &ServerEntry, has_models: bool, personal: bool) -> Self {
         let here = Declares::answered_here(entry, has_models);
         let principal = Principal::local();
-        Self { principal, session: None, declares: here, here, asks_client: false, hears_log: false, personal }
+        let (asks_client, hears_log) = (false, false);
+        Self { principal, session: None, declares: here, here, asks_client, hears_log, personal, lists: true }
     }
 
     /// The one whose connection it was, as far as lists go.
@@ -146,12 +150,17 @@ impl Audience {
     pub(super) fn listing(&self, entry: &ServerEntry) -> Self {
         let roots = entry.roots != RootsFor::None;
         let declares = Declares { form: true, url: true, sampling: true, sampling_tools: true, roots };
-        Self { session: None, declares, asks_client: false, hears_log: false, ..self.clone() }
+        Self { session: None, declares, asks_client: false, hears_log: false, lists: true, ..self.clone() }
     }
 
     /// Whose lists they see: everybody's, or their own.
     pub fn circle(&self) -> Option<Principal> {
         self.personal.then(|| self.principal.clone())
+    }
+
+    /// Whether this is for lists alone, and not for anybody's calls.
+    pub(super) fn is_listing(&self) -> bool {
+        self.lists
     }
 
     /// What the server may ask during a call of theirs.
