@@ -29,3 +29,5 @@ mod people;
 mod reload;
 #[path = "gateway/signals.rs"]
 mod signals;
+#[path = "gateway/told.rs"]
+mod told;

@@ -171,10 +171,10 @@ impl Call<'_> {
         }
         if client.era() == Era::Modern {
             forward = forward.capabilities(self.who.declares().capabilities());
-            if let (Some(level), Some(voice)) = (self.context.log_level(), voice) {
-                let voice = Arc::clone(voice);
-                forward = forward.log_level(level).on_log(move |message| voice.log(message));
-            }
+        }
+        if let (Some(level), Some(voice), true) = (self.context.log_level(), voice, lease.logs()) {
+            let voice = Arc::clone(voice);
+            forward = forward.log_level(level).on_log(move |message| voice.log(message));
         }
         forward
     }
