@@ -228,6 +228,14 @@ impl Server {
             }
             "completion/complete" => self.result(id, json!({ "completion": { "values": ["word"] } })),
             "resources/subscribe" | "resources/unsubscribe" | "logging/setLevel" | "ping" => self.result(id, json!({})),
+            "subscriptions/listen" if self.is_modern && self.vice != "aloof" => {
+                let params = json!({
+                    "notifications": message["params"]["notifications"],
+                    "_meta": { "io.modelcontextprotocol/subscriptionId": id },
+                });
+                let method = "notifications/subscriptions/acknowledged";
+                self.out().say(&json!({ "jsonrpc": "2.0", "method": method, "params": params }));
+            }
             "tools/call" => self.call(id, message, line),
             _ if id.is_null() => {}
             _ => {
