@@ -26,8 +26,6 @@ const PERSON: Patience =
 
 /// How long a server that was reconfigured still takes calls that were on their way to it.
 const HANDOVER: Duration = Duration::from_secs(1);
-/// Questions that one server may ask in a second, of everybody together.
-const QUESTIONS: u32 = 100;
 
 /// What a host does not do itself.
 #[derive(Clone, Default)]
@@ -88,10 +86,18 @@ impl Host {
         let mut policy = Policy::default();
         policy.patience = PERSON;
         policy.drain = self.gateway.limits().drain_time;
+        policy.drain = self.gateway.limits().drain_time;
         let name = lock(&self.name).clone();
+        let gateway = Arc::downgrade(&self.gateway);
         let server = Server::new(name, env!("CARGO_PKG_VERSION"))
             .policy(policy)
-            .provided_by(Face(Arc::clone(&self.gateway)));
+            .provided_by(Face(Arc::clone(&self.gateway)))
+            .on_roots_changed(move |session| {
+                if let Some(gateway) = gateway.upgrade() {
+                    gateway.roots_changed(&session);
+                }
+                std::future::ready(())
+            });
         self.gateway.register(server.registry());
         server
     }
@@ -213,11 +219,6 @@ fn declared(offer: &Offer) -> Declared {
 }
 
 fn settings(config: &Config, state: Option<PathBuf>) -> Settings {
-    let limits = CallLimits {
-        per_principal: config.limits.calls_per_second,
-        at_once: config.limits.concurrent_calls,
-        questions_per_server: Some(QUESTIONS),
-        ..CallLimits::default()
-    };
-    Settings { policy: config.policy.clone(), audit: config.audit.clone(), limits, state }
+    let (policy, audit) = (config.policy.clone(), config.audit.clone());
+    Settings { policy, audit, limits: CallLimits::from(&config.limits), state }
 }
