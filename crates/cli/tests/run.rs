@@ -13,6 +13,8 @@ mod drain;
 mod listen;
 #[path = "run/logs.rs"]
 mod logs;
+#[path = "run/protect.rs"]
+mod protect;
 #[path = "run/reload.rs"]
 mod reload;
 #[path = "run/stage.rs"]
