@@ -89,7 +89,8 @@ fn headers_go_to_the_server() {
     let home = Home::new();
     let server = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
     let url = format!("http://{}/mcp", server.local_addr().expect("an address"));
-    let mut bridge = home.command(&["bridge", &url, "--header", "X-Key: hunter2"]).spawn().expect("the binary runs");
+    let mut bridge =
+        home.command(&["bridge", &url, "--header", "X-Key: hunter2"]).spawn().expect("the binary runs");
     let (mut connection, _) = server.accept().expect("it connects");
     let mut head = Vec::new();
     while !head.windows(4).any(|four| four == b"\r\n\r\n") {

@@ -37,7 +37,8 @@ async fn whoever_calls_has_to_say_who_they_are() {
     let home = Home::new();
     let issuer = Gateway::start(&home, &["auth-server", "--listen", "127.0.0.1:0", "--approve-all", "ada"]);
     let config = home.config(&json!({ "one": home.demo() }));
-    let mut command = home.command(&["run", "--config", &config, "--listen", "127.0.0.1:0", "--protect", &issuer.url]);
+    let mut command =
+        home.command(&["run", "--config", &config, "--listen", "127.0.0.1:0", "--protect", &issuer.url]);
     command.env("RUST_LOG", "contexture_host=debug");
     let gateway = Gateway::of(command);
     let call = ["call", "one__echo", "message=hello", "--", gateway.url.as_str()];
@@ -48,7 +49,12 @@ async fn whoever_calls_has_to_say_who_they_are() {
 
     log_in(home.command(&["login", &gateway.url, "--headless"]));
     let called = home.command(&call).output().expect("the binary runs");
-    assert_eq!(String::from_utf8_lossy(&called.stdout), "hello\n", "{}", String::from_utf8_lossy(&called.stderr));
+    assert_eq!(
+        String::from_utf8_lossy(&called.stdout),
+        "hello\n",
+        "{}",
+        String::from_utf8_lossy(&called.stderr)
+    );
     until("the call is told with a name", async || {
         gateway.said().iter().any(|line| line.contains("tools/call") && line.contains("ada"))
     })
@@ -64,7 +70,17 @@ fn a_protected_gateway_may_be_reached_by_others() {
     let public = "https://mcp.example.com/mcp";
     let gateway = Gateway::start(
         &home,
-        &["run", "--config", &config, "--listen", "127.0.0.1:0", "--protect", &issuer.url, "--public-url", public],
+        &[
+            "run",
+            "--config",
+            &config,
+            "--listen",
+            "127.0.0.1:0",
+            "--protect",
+            &issuer.url,
+            "--public-url",
+            public,
+        ],
     );
     let metadata = gateway.get("/.well-known/oauth-protected-resource/mcp", Some("mcp.example.com"));
     assert!(metadata.contains(public) && metadata.contains(&issuer.url), "{metadata}");
