@@ -11,9 +11,10 @@ use contexture::engine::Patience;
 use contexture::{Policy, Server};
 use futures_util::future::join_all;
 
+use crate::catalog::Offer;
 use crate::config::{Config, ServerEntry};
 use crate::consent::{CallLimits, Consent, Person, Settings};
-use crate::gateway::{Face, Gateway, Parts};
+use crate::gateway::{Declared, Face, Gateway, Parts};
 use crate::login::Logins;
 use crate::operations::{Metrics, Source, UpstreamReport};
 use crate::sampling::Models;
@@ -22,6 +23,9 @@ use crate::upstream::{Audience, Health, Surroundings, Upstream, lock};
 /// How long a person may take who is asked through a client.
 const PERSON: Patience =
     Patience { idle: Duration::from_secs(600), total: Duration::from_secs(3600), renewed_by_progress: true };
+
+/// How long a server that was reconfigured still takes calls that were on their way to it.
+const HANDOVER: Duration = Duration::from_secs(1);
 
 /// What a host does not do itself.
 #[derive(Clone, Default)]
@@ -82,6 +86,7 @@ impl Host {
         let mut policy = Policy::default();
         policy.patience = PERSON;
         policy.drain = self.gateway.limits().drain_time;
+        policy.drain = self.gateway.limits().drain_time;
         let name = lock(&self.name).clone();
         let server = Server::new(name, env!("CARGO_PKG_VERSION"))
             .policy(policy)
@@ -104,7 +109,11 @@ impl Host {
         *lock(&self.name) = config.name.clone();
         *current = config;
         drop(current);
-        tokio::spawn(async move { join_all(leaving.iter().map(|upstream| upstream.stop(drain))).await });
+        tokio::spawn(async move {
+            // Calls that were routed a moment ago still find what they were routed to.
+            tokio::time::sleep(HANDOVER).await;
+            join_all(leaving.iter().map(|upstream| upstream.stop(drain))).await
+        });
         self.look_through().await;
         Ok(())
     }
@@ -163,7 +172,7 @@ impl Host {
         let Some(only) = only else { return self.gateway.declare(None) };
         let who = Audience::local(only.entry(), self.gateway.has_models(), false);
         match only.offer(&who).await {
-            Ok(offer) => self.gateway.declare(Some(declared(&offer.capabilities))),
+            Ok(offer) => self.gateway.declare(Some(declared(&offer))),
             Err(error) => {
                 tracing::warn!(%error, "what the server declares is not known; everything is declared in its place");
                 self.gateway.declare(None);
@@ -195,18 +204,14 @@ impl std::fmt::Debug for Host {
 }
 
 /// What can be passed on of what a server declares.
-fn declared(capabilities: &contexture::model::ServerCapabilities) -> contexture::model::ServerCapabilities {
-    let mut declared = capabilities.clone();
+fn declared(offer: &Offer) -> Declared {
+    let mut capabilities = offer.capabilities.clone();
     // Tasks have methods of their own, which are not passed on.
-    declared.tasks = None;
-    declared
+    capabilities.tasks = None;
+    Declared { capabilities, instructions: offer.instructions.clone() }
 }
 
 fn settings(config: &Config, state: Option<PathBuf>) -> Settings {
-    let limits = CallLimits {
-        per_principal: config.limits.calls_per_second,
-        at_once: config.limits.concurrent_calls,
-        ..CallLimits::default()
-    };
-    Settings { policy: config.policy.clone(), audit: config.audit.clone(), limits, state }
+    let (policy, audit) = (config.policy.clone(), config.audit.clone());
+    Settings { policy, audit, limits: CallLimits::from(&config.limits), state }
 }

@@ -15,6 +15,8 @@ mod child;
 mod elicitation;
 #[path = "client/events.rs"]
 mod events;
+#[path = "client/forward.rs"]
+mod forward;
 #[path = "client/handshake.rs"]
 mod handshake;
 #[path = "client/hooks.rs"]

@@ -188,7 +188,9 @@ impl Way<'_> {
                     _ => rejected("nobody can be asked".into()),
                 });
             };
-            gateway.consent.answered(&asking, Answer::from(&answer));
+            if let Verdict::Deny { reason } = gateway.consent.answered(&asking, Answer::from(&answer)) {
+                return Err(rejected(reason));
+            }
             params = review::edited_request(params, &answer)?;
         }
         let mut result = self.ask_model(gateway, key, params).await?;

@@ -95,13 +95,13 @@ impl Catalogs {
             .is_some_and(|person| person.logins.iter().any(|name| name == server))
     }
 
-    /// Nothing that was built is right any more. Says whether anybody has seen it.
-    pub(super) fn forget(&self) -> bool {
+    /// Nothing that was built is right any more. Says whether anybody has seen what is different now.
+    pub(super) fn forget(&self, changed: Changed) -> bool {
         self.generation.fetch_add(1, Ordering::AcqRel);
         let mut known = lock(&self.state);
         known.shared = None;
         known.people.values_mut().for_each(|person| person.view = None);
-        std::mem::take(&mut known.seen)
+        changed.is_some() && std::mem::take(&mut known.seen)
     }
 
     /// Somebody logged in or out.
@@ -178,10 +178,13 @@ impl Gateway {
                 return Ok((found, view));
             }
         }
-        match view.absent(name) {
-            Some(unavailable) => Err(faults::unavailable(unavailable).error),
-            None => Err(unknown()),
+        let Some(served) = view.absent(name) else { return Err(unknown()) };
+        let who = self.audience(context, served.upstream.entry(), served.personal);
+        if let Err(unavailable) = served.upstream.try_again(&who).await {
+            return Err(faults::unavailable(&unavailable).error);
         }
+        let view = self.view(context).await;
+        look(&view).map(|found| (found, view)).ok_or_else(unknown)
     }
 
     /// The servers at which somebody has a login of their own.
@@ -263,7 +266,7 @@ impl Gateway {
 
 impl View {
     /// The server that something of this name would belong to, if that is why it is not there.
-    fn absent(&self, name: &str) -> Option<&Unavailable> {
+    fn absent(&self, name: &str) -> Option<&Served> {
         let by_name = self.catalog.absent(name).and_then(|(entry, _)| {
             self.servers.iter().find(|served| served.upstream.entry().name == entry.name)
         });
@@ -272,7 +275,7 @@ impl View {
         // Names that are left alone do not say whose they are; if one such server is missing, it is likely that one's.
         let alone =
             || self.servers.iter().find(|served| !served.upstream.entry().prefix && unavailable(served));
-        by_name.or_else(alone)?.unavailable.as_ref()
+        by_name.or_else(alone)
     }
 }
 

@@ -44,7 +44,7 @@ pub(super) fn of(entry: &ServerEntry, context: &Context, method: Method, failure
     };
     let (error, audit) = match failure {
         Error::Remote(mut error) => {
-            if method == Method::ResourcesRead && error.code == code::RESOURCE_NOT_FOUND {
+            if method == Method::ResourcesRead && is_not_found(&error) {
                 error.code = context.revision().rules().not_found_code;
             }
             let audit = Outcome::Error(error.code);
@@ -84,6 +84,12 @@ pub(super) fn of(entry: &ServerEntry, context: &Context, method: Method, failure
         }
     };
     Fault { error, audit }
+}
+
+/// Whether a server says that there is no such resource, in the words of any revision.
+fn is_not_found(error: &ErrorObject) -> bool {
+    let names_it = || error.data.as_ref().is_some_and(|data| data.get("uri").is_some());
+    error.code == code::RESOURCE_NOT_FOUND || (error.code == code::INVALID_PARAMS && names_it())
 }
 
 /// Consent was not given.

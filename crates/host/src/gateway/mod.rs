@@ -57,9 +57,15 @@ pub(crate) struct Gateway {
     watches: Watches,
     /// Of every server that shows this face.
     registries: Mutex<Vec<Registry>>,
-    /// With one server whose names are left alone: what that one declares.
-    transparent: RwLock<Option<ServerCapabilities>>,
+    /// With one server whose names are left alone: what that one says about itself.
+    transparent: RwLock<Option<Declared>>,
     this: Weak<Self>,
+}
+
+/// What a server says about itself.
+pub(crate) struct Declared {
+    pub(crate) capabilities: ServerCapabilities,
+    pub(crate) instructions: Option<String>,
 }
 
 /// What a gateway is made of.
@@ -109,8 +115,8 @@ impl Gateway {
         self.changed(catalogs::Changed::ALL);
     }
 
-    pub(crate) fn declare(&self, capabilities: Option<ServerCapabilities>) {
-        *self.transparent.write().unwrap_or_else(PoisonError::into_inner) = capabilities;
+    pub(crate) fn declare(&self, declared: Option<Declared>) {
+        *self.transparent.write().unwrap_or_else(PoisonError::into_inner) = declared;
     }
 
     pub(crate) fn limits(&self) -> Arc<Limits> {
@@ -137,7 +143,7 @@ impl Gateway {
 
     /// Tells clients that lists have changed, if any of them has seen one.
     fn changed(&self, changed: catalogs::Changed) {
-        if !self.catalogs.forget() {
+        if !self.catalogs.forget(changed) {
             return;
         }
         for registry in &*lock(&self.registries) {
@@ -245,10 +251,14 @@ pub(crate) struct Face(pub(crate) Arc<Gateway>);
 impl Provider for Face {
     fn capabilities(&self) -> ServerCapabilities {
         let transparent = self.0.transparent.read().unwrap_or_else(PoisonError::into_inner);
-        transparent.clone().unwrap_or_else(everything)
+        transparent.as_ref().map_or_else(everything, |declared| declared.capabilities.clone())
     }
 
     fn instructions(&self) -> Option<String> {
+        let transparent = self.0.transparent.read().unwrap_or_else(PoisonError::into_inner);
+        if let Some(declared) = &*transparent {
+            return declared.instructions.clone();
+        }
         self.0.catalogs.shared().and_then(|view| view.catalog.instructions())
     }
 

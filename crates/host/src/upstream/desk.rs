@@ -36,7 +36,8 @@ impl Changed {
     /// All of them.
     pub const ALL: Self = Self { tools: true, prompts: true, resources: true };
 
-    pub(super) fn is_some(self) -> bool {
+    /// Whether anything is different.
+    pub fn is_some(self) -> bool {
         self.tools || self.prompts || self.resources
     }
 }

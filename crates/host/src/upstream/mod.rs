@@ -201,7 +201,7 @@ impl Upstream {
         if self.stopped.load(Ordering::Acquire) {
             return refuse(
                 State::Stopped,
-                "the gateway is ending, or the server was reconfigured; try again",
+                "the gateway is ending, or this server was reconfigured; try again",
             );
         }
         match &self.entry.standing {
@@ -228,7 +228,7 @@ impl Upstream {
         let mut table = lock(&self.table);
         let opened = opened.and_then(|connection| {
             let inserted = if self.stopped.load(Ordering::Acquire) {
-                Err(Unavailable::new(&self.entry.name, State::Stopped, "the gateway is ending"))
+                self.may_start().map(|()| None)
             } else {
                 let busy = || {
                     Unavailable::new(

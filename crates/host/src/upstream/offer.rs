@@ -58,6 +58,12 @@ impl Upstream {
         fetching.await
     }
 
+    /// Tries once more what failed, unless it has failed too often; says what it offers, or why it cannot.
+    pub(crate) async fn try_again(self: &Arc<Self>, who: &Audience) -> Result<(), Unavailable> {
+        self.may_start()?;
+        self.refetch(who, None).await
+    }
+
     /// What is known of it now, without waiting.
     pub fn known_offer(&self, circle: &Option<Principal>) -> Option<Result<Arc<Offer>, Unavailable>> {
         if let Err(unavailable) = self.may_start() {
@@ -139,14 +145,21 @@ impl Upstream {
         if fetched.is_ok() {
             circle.circuit.succeeded();
         }
+        // A server that was lost while it was asked gets another chance before what it offers vanishes.
+        let stands =
+            fetched.is_err() && !circle.listing.reviving && matches!(circle.listing.offer, Some(Ok(_)));
         let changed = match (&circle.listing.offer, &fetched) {
             (Some(Ok(before)), Ok(now)) => before.differs(now),
-            (Some(Err(_)), Err(_)) => Changed { tools: false, prompts: false, resources: false },
+            // Nothing was there, and nothing is.
+            _ if stands => Changed { tools: false, prompts: false, resources: false },
+            (Some(Err(_)) | None, Err(_)) => Changed { tools: false, prompts: false, resources: false },
             _ => Changed::ALL,
         };
         let failed = fetched.as_ref().is_err_and(|unavailable| unavailable.state != State::LoginNeeded);
         let ready = fetched.is_ok();
-        circle.listing.offer = Some(fetched);
+        if !stands {
+            circle.listing.offer = Some(fetched);
+        }
         let again = circle.listing.again.take();
         if again.is_none() {
             circle.listing.fetching = None;
@@ -155,9 +168,7 @@ impl Upstream {
         if ready {
             self.tell(State::Ready, None);
         }
-        if changed.is_some()
-            && let Some(observer) = self.around.observer.upgrade()
-        {
+        if let Some(observer) = self.around.observer.upgrade() {
             observer.offer_changed(changed);
         }
         if failed && again.is_none() {

@@ -25,7 +25,10 @@ async fn a_changed_list_is_told_and_shows_the_change() {
         let before = client.tools().await.expect("tools").len();
         let mut events = client.events();
         client.call("up__grow", ()).await.expect("an answer");
-        next(&mut events, &format!("changed tools in {pairing:?}"), |event| matches!(event, Event::ToolsChanged)).await;
+        next(&mut events, &format!("changed tools in {pairing:?}"), |event| {
+            matches!(event, Event::ToolsChanged)
+        })
+        .await;
         let after = client.tools().await.expect("tools");
         assert_eq!(after.len(), before + 1, "{pairing:?}");
         assert!(after.iter().any(|tool| tool.name == "up__extra"));
@@ -59,7 +62,8 @@ async fn a_server_that_is_slow_is_listed_when_it_comes() {
         let (go, gone) = tokio::sync::watch::channel(false);
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let address = listener.local_addr().expect("an address");
-        let slow = super::support::Site::of(super::rich::server(Era::Legacy)).await;
+        let slow = super::rich::server(Era::Legacy);
+        let slow = super::support::Site::with(slow, |http| http.host(&address.to_string())).await;
         let target = slow.url.trim_start_matches("http://").split('/').next().expect("an address").to_owned();
         tokio::spawn(async move {
             while let Ok((mut near, _)) = listener.accept().await {
@@ -81,7 +85,8 @@ async fn a_server_that_is_slow_is_listed_when_it_comes() {
         go.send(true).expect("somebody waits");
         next(&mut events, "the slow server", |event| matches!(event, Event::ToolsChanged)).await;
         let tools = client.tools().await.expect("tools");
-        assert!(tools.iter().any(|tool| tool.name == "slow__echo"), "{tools:?}");
+        let names: Vec<_> = tools.iter().map(|tool| &tool.name).collect();
+        assert!(names.iter().any(|name| *name == "slow__echo"), "{era:?} {names:?} {:?}", gate.host.health());
         gate.host.stop().await;
     }
 }

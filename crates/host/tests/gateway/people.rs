@@ -1,1 +1,98 @@
-//! Not written yet.
+//! Two people whose calls never meet.
+
+use contexture::revision::Era;
+use futures_util::future::join_all;
+
+use super::rich;
+use super::support::{ERAS, Gate, Site, Wire, at, child, config, named};
+
+// Catalogue J10, J12: nobody answers, sees or shares what is another's.
+#[tokio::test]
+async fn each_has_a_process_of_their_own() {
+    for era in ERAS {
+        let gate = Gate::known(config(vec![child("up", era)])).await;
+        let mut pids = Vec::new();
+        for name in ["ada", "bob"] {
+            let one = gate.connect(named(name), Era::Legacy, Wire::Http).await;
+            let two = gate.connect(named(name), Era::Legacy, Wire::Http).await;
+            let pid = one.call("up__pid", ()).await.expect("an answer").text();
+            assert_eq!(
+                two.call("up__pid", ()).await.expect("an answer").text(),
+                pid,
+                "one person, one process"
+            );
+            pids.push(pid);
+        }
+        assert_ne!(pids[0], pids[1], "{era:?}");
+        gate.host.stop().await;
+    }
+}
+
+#[tokio::test]
+async fn questions_reach_the_one_whose_call_it_is() {
+    for (client, server) in ERAS.into_iter().flat_map(|client| ERAS.map(|server| (client, server))) {
+        let behind = Site::of(rich::server(server)).await;
+        let gate = Gate::known(config(vec![at("up", &behind.url)])).await;
+        let names = ["ada", "bob", "cleo", "dora"];
+        let clients = join_all(names.map(|name| gate.connect(named(name), client, Wire::Http))).await;
+        for _ in 0..2 {
+            let asked = clients.iter().map(|client| client.call("up__ask", ()).into_future());
+            for (name, reply) in names.iter().zip(join_all(asked).await) {
+                assert_eq!(
+                    reply.expect("an answer").text(),
+                    format!("Hello, {name}"),
+                    "{client:?} {server:?}"
+                );
+            }
+        }
+        gate.host.stop().await;
+    }
+}
+
+#[tokio::test]
+async fn strangers_who_can_be_asked_do_not_share_a_connection() {
+    for (client, server) in ERAS.into_iter().flat_map(|client| ERAS.map(|server| (client, server))) {
+        let gate = Gate::start(config(vec![child("up", server)])).await;
+        let names = ["ada", "bob", "cleo"];
+        let clients = join_all(names.map(|name| gate.connect(named(name), client, Wire::Http))).await;
+        let asked = clients.iter().map(|client| client.call("up__ask", ()).into_future());
+        for (name, reply) in names.iter().zip(join_all(asked).await) {
+            assert_eq!(reply.expect("an answer").text(), format!("Hello, {name}"), "{client:?} {server:?}");
+        }
+        gate.host.stop().await;
+    }
+}
+
+#[tokio::test]
+async fn a_token_goes_no_further() {
+    for server in ERAS {
+        let behind = Site::of(rich::server(server)).await;
+        let gate = Gate::known(config(vec![at("up", &behind.url)])).await;
+        for era in ERAS {
+            let client = gate.connect(named("secret-token"), era, Wire::Http).await;
+            let headers = client.call("up__headers", ()).await.expect("an answer").text();
+            assert!(headers.contains("content-type"), "these are headers: {headers}");
+            let lower = headers.to_lowercase();
+            assert!(!lower.contains("secret-token") && !lower.contains("authorization"), "{headers}");
+        }
+        gate.host.stop().await;
+    }
+}
+
+#[tokio::test]
+async fn a_session_of_its_own_ends_with_its_connection() {
+    let mut entry = child("up", Era::Legacy);
+    entry.sharing = contexture_host::config::Sharing::Session;
+    let gate = Gate::known(config(vec![entry])).await;
+    let one = gate.connect(named("ada"), Era::Legacy, Wire::Http).await;
+    let two = gate.connect(named("ada"), Era::Legacy, Wire::Http).await;
+    let first = one.call("up__pid", ()).await.expect("an answer").text();
+    assert_ne!(two.call("up__pid", ()).await.expect("an answer").text(), first);
+    let before = gate.host.health()[0].connections;
+    one.close().await;
+    super::support::until("one connection less", || async {
+        (gate.host.health()[0].connections < before).then_some(())
+    })
+    .await;
+    gate.host.stop().await;
+}

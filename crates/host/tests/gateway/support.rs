@@ -80,7 +80,10 @@ impl Site {
 
 /// The rich server in a process of its own.
 pub(crate) fn child(name: &str, era: Era) -> ServerEntry {
-    let env = BTreeMap::from([(rich::ROLE.to_owned(), Secret::new(if era == Era::Modern { "modern" } else { "legacy" }))]);
+    let env = BTreeMap::from([(
+        rich::ROLE.to_owned(),
+        Secret::new(if era == Era::Modern { "modern" } else { "legacy" }),
+    )]);
     let transport = TransportSpec::Stdio {
         command: std::env::current_exe().expect("this test").to_string_lossy().into_owned(),
         args: ["rich::the_server_itself", "--exact", "--nocapture"].map(str::to_owned).to_vec(),
@@ -92,7 +95,8 @@ pub(crate) fn child(name: &str, era: Era) -> ServerEntry {
 
 /// A server at an address.
 pub(crate) fn at(name: &str, url: &str) -> ServerEntry {
-    let transport = TransportSpec::Http { url: url.to_owned(), headers: Vec::new(), sse: false, socket: None };
+    let transport =
+        TransportSpec::Http { url: url.to_owned(), headers: Vec::new(), sse: false, socket: None };
     ServerEntry::new(name, transport, Origin::command_line())
 }
 
@@ -146,10 +150,6 @@ impl Gate {
         Self { host, site, _behind: None }
     }
 
-    pub(crate) fn url(&self) -> &str {
-        &self.site.url
-    }
-
     /// A client that can be asked everything.
     pub(crate) async fn client(&self, era: Era, front: Wire) -> Client {
         self.connect(able(), era, front).await
@@ -172,7 +172,9 @@ impl Authorizer for ByName {
     fn authorize<'a>(&'a self, request: &'a http::request::Parts) -> Authorizing<'a> {
         let header = request.headers.get("authorization").and_then(|value| value.to_str().ok());
         let name = header.and_then(|value| value.strip_prefix("Bearer ")).map(str::to_owned);
-        Box::pin(async move { name.map(|name| Principal::new("test", name)).ok_or_else(|| Refused::unauthorized("Bearer")) })
+        Box::pin(async move {
+            name.map(|name| Principal::new("test", name)).ok_or_else(|| Refused::unauthorized("Bearer"))
+        })
     }
 }
 
@@ -195,6 +197,20 @@ pub(crate) fn able() -> Builder {
             .approve_all(),
         )
         .roots(Roots::new().with(Root::new("file:///work/here")).expect("a root"))
+}
+
+/// A client of the person with this name, which is the answer to every question.
+pub(crate) fn named(name: &'static str) -> Builder {
+    let elicitation = Elicitation::new(move |_| async move { ElicitAnswer::accept([("name", name)]) });
+    Client::builder().header("authorization", format!("Bearer {name}")).elicitation(elicitation)
+}
+
+/// The error of a call that must fail.
+pub(crate) fn refused<T: std::fmt::Debug>(outcome: contexture::Result<T>) -> contexture::model::ErrorObject {
+    match outcome {
+        Err(contexture::Error::Remote(error)) => error,
+        other => panic!("not an error of the protocol: {other:?}"),
+    }
 }
 
 /// Looks again and again, until it is so.

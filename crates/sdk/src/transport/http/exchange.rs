@@ -9,8 +9,8 @@ use ::http::Method as Verb;
 use bytes::Bytes;
 use contexture_core::http::header;
 
-use super::fetch::Reply;
 use super::outbound::{Inbound, Outbound};
+use super::reply::Reply;
 use super::stream::{EVENT_STREAM, Stream};
 use super::{Report, Reports, Way};
 use crate::error::HttpRefusal;

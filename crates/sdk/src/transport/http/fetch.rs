@@ -1,148 +1,70 @@
-//! HTTP itself: connections, TLS, proxies, redirects. Only this and `auth/outbound` know which library does it.
+//! HTTP itself: whose connections, redirects, who asks. Only this, `direct` and `auth/outbound` know which library
+//! does it.
 //!
 //! Nothing is ever sent to another origin than the one that the application named, there is no cookie jar, no
 //! decompression, and no request is repeated that may have reached a server. (One that found its kept connection
 //! closed before a byte of it was written goes over another.)
 
 use std::error::Error as _;
-use std::fmt;
-use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ::http::header::{CONTENT_TYPE, LOCATION, RETRY_AFTER};
-use ::http::{HeaderMap, Method, StatusCode};
 #[cfg(feature = "auth")]
-use ::http::{HeaderValue, header::ACCEPT};
+use ::http::header::ACCEPT;
+use ::http::header::{HOST, LOCATION, USER_AGENT};
+use ::http::{HeaderMap, HeaderValue, Method};
 use bytes::Bytes;
-use reqwest::Url;
 
 use super::HttpOptions;
+use super::address::Address;
 use super::credentials::{Challenged, Credentials, ROUNDS, Request, challenges, is_challenge};
-use crate::error::{AuthorizationFailure, AuthorizationStep, HttpRefusal};
+use super::direct::{Direct, Once};
+use super::reply::Reply;
+use crate::error::{AuthorizationFailure, AuthorizationStep};
 use crate::transport::{Failure, PersonTime};
 use crate::{Error, Policy, Result};
 
 /// Redirects within the origin that are followed.
 const REDIRECTS: usize = 3;
-/// So much of the body of a refusal is read.
-const REFUSAL_BYTES: usize = 64 * 1024;
-/// So much of it is repeated.
-const EXCERPT: usize = 300;
 /// How long the body of a refusal may take to end, so that its connection can serve again.
 const TAIL: Duration = Duration::from_millis(250);
-/// Nobody is asked to wait longer.
-const LONGEST_RETRY: u64 = 24 * 60 * 60;
 
-/// The address of a server.
-#[derive(Clone)]
-pub(crate) struct Address(Url);
-
-impl Address {
-    /// Only `http` and `https`.
-    pub(crate) fn parse(text: &str) -> Result<Self> {
-        let url =
-            Url::parse(text).map_err(|error| Error::Misuse(format!("{text:?} is not a URL: {error}")))?;
-        if !matches!(url.scheme(), "http" | "https") || !url.has_host() {
-            return Err(Error::Misuse(format!(
-                "a server is reached by http or https, not by {}:",
-                url.scheme()
-            )));
-        }
-        Ok(Self(url))
-    }
-
-    /// Where a reference found at this address leads, if that is the same origin.
-    pub(super) fn join(&self, reference: &str) -> Result<Self, String> {
-        let url = self.0.join(reference).map_err(|error| error.to_string())?;
-        let same = url.origin() == self.0.origin() && url.origin().is_tuple();
-        let same_person = (url.username(), url.password()) == (self.0.username(), self.0.password());
-        if same && same_person { Ok(Self(url)) } else { Err(display(&url)) }
-    }
-
-    /// With everything that may be secret.
-    #[cfg(feature = "auth")]
-    pub(super) fn exact(&self) -> String {
-        self.0.as_str().to_owned()
-    }
-
-    fn is_loopback(&self) -> bool {
-        is_loopback(&self.0)
-    }
-
-    /// Whether others can read along.
-    pub(crate) fn is_exposed(&self) -> bool {
-        self.0.scheme() == "http" && !self.is_loopback()
-    }
-}
-
-/// Whether an address is this machine, by what is written there and nobody else's word.
-pub(crate) fn is_loopback(url: &Url) -> bool {
-    let Some(host) = url.host_str() else { return false };
-    match host.trim_matches(['[', ']']).parse::<IpAddr>() {
-        Ok(address) => address.is_loopback(),
-        Err(_) => host.strip_suffix('.').unwrap_or(host) == "localhost",
-    }
-}
-
-/// Without what may be secret.
-impl fmt::Display for Address {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&display(&self.0))
-    }
-}
-
-impl fmt::Debug for Address {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
-    }
-}
-
-fn display(url: &Url) -> String {
-    let origin = url.origin();
-    if origin.is_tuple() {
-        format!("{}{}", origin.ascii_serialization(), url.path())
-    } else {
-        format!("{}:…", url.scheme())
-    }
-}
-
-/// A client of HTTP, with its pool of connections.
+/// A client of HTTP, with its connections.
 pub(crate) struct Fetch {
-    client: reqwest::Client,
-    /// What the application adds to every request.
+    library: Library,
+    /// What every request has, unless the protocol says otherwise.
     headers: HeaderMap,
     credentials: Option<Arc<dyn Credentials>>,
     person: PersonTime,
 }
 
+/// Who does it.
+enum Library {
+    /// We do, over plain connections to the server itself.
+    Direct(Arc<Direct>),
+    /// For everything that takes more: TLS with whatever protocol it agrees on, proxies, secrets in the URL.
+    Other(reqwest::Client),
+}
+
 impl Fetch {
     pub(crate) fn new(address: &Address, options: &HttpOptions, policy: &Policy) -> Result<Self> {
-        choose_cryptography();
-        let mut builder = reqwest::Client::builder()
-            .redirect(reqwest::redirect::Policy::none())
-            .connect_timeout(policy.connect_time)
-            .tcp_nodelay(true)
-            // Whether a server that says it did not begin has begun is not ours to believe.
-            .retry(reqwest::retry::never())
-            .user_agent(concat!("contexture/", env!("CARGO_PKG_VERSION")));
-        if address.is_loopback() {
-            // What stays on this machine has no business with a proxy.
-            builder = builder.no_proxy();
+        let mut headers = options.header_map()?;
+        if !headers.contains_key(USER_AGENT) {
+            let agent = concat!("contexture/", env!("CARGO_PKG_VERSION"));
+            headers.insert(USER_AGENT, HeaderValue::from_static(agent));
         }
-        if address.0.scheme() == "http" && address.is_loopback() {
-            // No certificate will be looked at, so none need be loaded.
-            builder = builder.tls_certs_only(std::iter::empty());
-        }
-        if let Some(path) = &options.unix_socket {
-            builder = over_socket(builder, path)?;
-        }
-        let client = builder
-            .build()
-            .map_err(|error| Error::Misuse(format!("HTTP cannot be set up: {}", reason(&error))))?;
+        let library = match Direct::new(address, options.unix_socket.as_deref(), policy)? {
+            Some(direct) => {
+                if !headers.contains_key(HOST) {
+                    headers.insert(HOST, direct.host().clone());
+                }
+                Library::Direct(Arc::new(direct))
+            }
+            None => Library::Other(other(address, options, policy)?),
+        };
         let credentials = options.proof.credentials(address);
         let person = credentials.as_ref().and_then(|credentials| credentials.person()).unwrap_or_default();
-        Ok(Self { client, headers: options.header_map()?, credentials, person })
+        Ok(Self { library, headers, credentials, person })
     }
 
     /// Where the time of people is counted.
@@ -163,16 +85,8 @@ impl Fetch {
         let (mut redirects, mut round) = (0, 0);
         while redirects <= REDIRECTS {
             let shown = self.shown(&method, &address).await?;
-            let mut all = self.headers.clone();
-            for (name, value) in headers.iter().chain(&shown) {
-                all.insert(name, value.clone());
-            }
-            let mut request = self.client.request(method.clone(), address.0.clone()).headers(all);
-            if let Some(body) = body {
-                request = request.body(body.clone());
-            }
-            let reply = Reply(request.send().await.map_err(lost)?);
-            if let Some(next) = redirect(&reply.0, &method, &address)? {
+            let reply = self.once(&method, &address, self.all(headers, &shown), body).await?;
+            if let Some(next) = redirect(&reply, &method, &address)? {
                 (address, redirects) = (next, redirects + 1);
                 continue;
             }
@@ -185,10 +99,47 @@ impl Fetch {
         Err(Failure::Misbehaved("the server redirects in circles".into()))
     }
 
+    /// All headers of a request. What proves who asks counts most, then the protocol, then the application.
+    fn all(&self, headers: &HeaderMap, shown: &HeaderMap) -> HeaderMap {
+        let mut all = headers.clone();
+        for (name, value) in self.headers.iter().filter(|(name, _)| !headers.contains_key(*name)) {
+            all.append(name, value.clone());
+        }
+        for (name, value) in shown {
+            all.insert(name, value.clone());
+        }
+        all
+    }
+
+    async fn once(
+        &self,
+        method: &Method,
+        address: &Address,
+        headers: HeaderMap,
+        body: Option<&Bytes>,
+    ) -> Result<Reply, Failure> {
+        match &self.library {
+            Library::Direct(direct) => {
+                let mut request = ::http::Request::new(Once::new(body.cloned()));
+                *request.method_mut() = method.clone();
+                *request.uri_mut() = address.target.clone();
+                *request.headers_mut() = headers;
+                direct.send(request).await.map(|answer| Reply::Direct(Box::new(answer)))
+            }
+            Library::Other(client) => {
+                let mut request = client.request(method.clone(), (*address.url).clone()).headers(headers);
+                if let Some(body) = body {
+                    request = request.body(body.clone());
+                }
+                request.send().await.map(|response| Reply::Other(Box::new(response))).map_err(lost)
+            }
+        }
+    }
+
     /// What proves who asks.
     async fn shown(&self, method: &Method, address: &Address) -> Result<HeaderMap, Failure> {
         let Some(credentials) = &self.credentials else { return Ok(HeaderMap::new()) };
-        let request = Request { method, url: address.0.as_str() };
+        let request = Request { method, url: address.url.as_str() };
         credentials.show(&request).await.map_err(unauthorized)
     }
 
@@ -240,6 +191,29 @@ pub(crate) fn choose_cryptography() {
     }
 }
 
+/// The client for everything that is not plain.
+fn other(address: &Address, options: &HttpOptions, policy: &Policy) -> Result<reqwest::Client> {
+    choose_cryptography();
+    let mut builder = reqwest::Client::builder()
+        .redirect(reqwest::redirect::Policy::none())
+        .connect_timeout(policy.connect_time)
+        .tcp_nodelay(true)
+        // Whether a server that says it did not begin has begun is not ours to believe.
+        .retry(reqwest::retry::never());
+    if address.is_loopback() {
+        // What stays on this machine has no business with a proxy.
+        builder = builder.no_proxy();
+    }
+    if address.url.scheme() == "http" && address.is_loopback() {
+        // No certificate will be looked at, so none need be loaded.
+        builder = builder.tls_certs_only(std::iter::empty());
+    }
+    if let Some(path) = &options.unix_socket {
+        builder = over_socket(builder, path)?;
+    }
+    builder.build().map_err(|error| Error::Misuse(format!("HTTP cannot be set up: {}", reason(&error))))
+}
+
 #[cfg(unix)]
 fn over_socket(builder: reqwest::ClientBuilder, path: &std::path::Path) -> Result<reqwest::ClientBuilder> {
     Ok(builder.unix_socket(path.to_owned()).no_proxy())
@@ -251,14 +225,14 @@ fn over_socket(_: reqwest::ClientBuilder, _: &std::path::Path) -> Result<reqwest
 }
 
 /// Where to go on, if this is a redirect that may be followed.
-fn redirect(response: &reqwest::Response, method: &Method, at: &Address) -> Result<Option<Address>, Failure> {
-    let keeps = match response.status() {
-        StatusCode::TEMPORARY_REDIRECT | StatusCode::PERMANENT_REDIRECT => true,
+fn redirect(reply: &Reply, method: &Method, at: &Address) -> Result<Option<Address>, Failure> {
+    let keeps = match reply.status() {
+        307 | 308 => true,
         // These turn a POST into something else.
-        StatusCode::MOVED_PERMANENTLY | StatusCode::FOUND | StatusCode::SEE_OTHER => *method == Method::GET,
+        301..=303 => *method == Method::GET,
         _ => return Ok(None),
     };
-    let Some(to) = response.headers().get(LOCATION) else { return Ok(None) };
+    let Some(to) = reply.headers().get(LOCATION) else { return Ok(None) };
     let to = String::from_utf8_lossy(to.as_bytes()).into_owned();
     match at.join(&to) {
         Ok(next) if keeps => Ok(Some(next)),
@@ -277,8 +251,12 @@ fn lost(error: reqwest::Error) -> Failure {
 
 /// What the innermost causes say, without the address, which may hold secrets.
 pub(crate) fn reason(error: &reqwest::Error) -> String {
+    causes(error.source())
+}
+
+/// What an error and its causes say.
+pub(super) fn causes(mut cause: Option<&(dyn std::error::Error + 'static)>) -> String {
     let mut text = String::new();
-    let mut cause = error.source();
     while let Some(error) = cause {
         if !text.is_empty() {
             text.push_str(": ");
@@ -287,89 +265,4 @@ pub(crate) fn reason(error: &reqwest::Error) -> String {
         cause = error.source();
     }
     if text.is_empty() { "no reason given".into() } else { text }
-}
-
-/// The answer to one request, whose body is still to be read.
-pub(super) struct Reply(reqwest::Response);
-
-impl Reply {
-    pub(super) fn status(&self) -> u16 {
-        self.0.status().as_u16()
-    }
-
-    pub(super) fn headers(&self) -> &HeaderMap {
-        self.0.headers()
-    }
-
-    /// What the body is, without parameters.
-    pub(super) fn media_type(&self) -> String {
-        let value =
-            self.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
-        value.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
-    }
-
-    /// The next piece of the body.
-    pub(super) async fn chunk(&mut self) -> Result<Option<Bytes>, Failure> {
-        self.0.chunk().await.map_err(|error| Failure::Interrupted(reason(&error)))
-    }
-
-    /// Nobody wants to know the body; if it ends soon, its connection can serve again.
-    pub(super) async fn forget(mut self, within: Duration) {
-        let rest = async { while matches!(self.chunk().await, Ok(Some(_))) {} };
-        let _ = tokio::time::timeout(within, rest).await;
-    }
-
-    /// The whole body, within a limit.
-    pub(super) async fn whole(&mut self, limit: usize) -> Result<Bytes, Failure> {
-        let too_much = || Failure::TooMuch(format!("the server sends more than {limit} bytes at once"));
-        if self.0.content_length().is_some_and(|length| length > limit as u64) {
-            return Err(too_much());
-        }
-        let Some(first) = self.chunk().await? else { return Ok(Bytes::new()) };
-        let Some(second) = self.chunk().await? else {
-            return if first.len() > limit { Err(too_much()) } else { Ok(first) };
-        };
-        let mut body = [first, second].concat();
-        while body.len() <= limit {
-            let Some(chunk) = self.chunk().await? else { return Ok(body.into()) };
-            body.extend_from_slice(&chunk);
-        }
-        Err(too_much())
-    }
-
-    /// A status that is no success, with what is worth knowing about it.
-    pub(super) async fn refusal(mut self) -> Box<HttpRefusal> {
-        let mut refusal = HttpRefusal::new(self.status());
-        refusal.retry_after = self.retry_after();
-        refusal.challenges = challenges(self.headers()).map(str::to_owned).collect();
-        let mut body = Vec::new();
-        while let Ok(Some(chunk)) = self.chunk().await {
-            body.extend_from_slice(&chunk);
-            if body.len() > REFUSAL_BYTES {
-                body.truncate(REFUSAL_BYTES);
-                break;
-            }
-        }
-        refusal.error = super::outbound::error_in(&body);
-        refusal.message = match &refusal.error {
-            Some(error) => excerpt(&error.message),
-            // A page for people is of no use here.
-            None if self.media_type() == "text/html" => String::new(),
-            None => excerpt(&String::from_utf8_lossy(&body)),
-        };
-        Box::new(refusal)
-    }
-
-    /// Only in seconds: dates would need a calendar, and agree on the time.
-    fn retry_after(&self) -> Option<Duration> {
-        let value = self.headers().get(RETRY_AFTER)?.to_str().ok()?.trim();
-        let digits = !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_digit());
-        let seconds = digits.then(|| value.parse::<u64>().unwrap_or(u64::MAX))?;
-        Some(Duration::from_secs(seconds.min(LONGEST_RETRY)))
-    }
-}
-
-/// One line of text for people.
-fn excerpt(text: &str) -> String {
-    text.trim().chars().take(EXCERPT).map(|char| if char.is_control() { ' ' } else { char }).collect()
 }

@@ -3,13 +3,17 @@
 //! One POST carries one message. Everything that is under way is polled by the connection's own task. Nothing
 //! here decides what a message means or whether it is sent again: a request is never POSTed twice.
 
+mod address;
 mod credentials;
+mod direct;
 mod exchange;
 mod fetch;
 mod outbound;
+mod reply;
 mod sse_pair;
 mod stream;
 mod streamable;
+mod wire;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -19,12 +23,15 @@ use ::http::{HeaderMap, HeaderName, HeaderValue};
 use contexture_core::http::header;
 use tokio::sync::mpsc;
 
+pub(crate) use address::Address;
+#[cfg(feature = "auth")]
+pub(crate) use address::is_loopback;
 pub use credentials::{Challenged, Credentials, Request, Showing};
+pub(crate) use fetch::Fetch;
 #[cfg(feature = "auth")]
 pub(crate) use fetch::challenges_at;
-pub(crate) use fetch::{Address, Fetch};
 #[cfg(feature = "auth")]
-pub(crate) use fetch::{choose_cryptography, is_loopback, reason};
+pub(crate) use fetch::{choose_cryptography, reason};
 pub(crate) use sse_pair::open as open_pair;
 pub(crate) use streamable::HttpTransport;
 

@@ -7,7 +7,8 @@ use std::sync::Arc;
 
 use ::http::HeaderMap;
 
-use super::fetch::{Address, Fetch};
+use super::address::Address;
+use super::fetch::Fetch;
 use super::stream::{Closed, Stream};
 use super::streamable::HttpTransport;
 use crate::error::HttpRefusal;

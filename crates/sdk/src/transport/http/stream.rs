@@ -13,7 +13,7 @@ use contexture_core::http::sse::{Event, Reader};
 use tokio::time::Instant;
 
 use super::credentials::challenges;
-use super::fetch::Reply;
+use super::reply::Reply;
 use super::{LASTING, LONGEST_WAIT, SHORTEST_WAIT, Way};
 use crate::transport::Failure;
 

@@ -16,8 +16,9 @@ use futures_util::future::{AbortHandle, BoxFuture, abortable};
 use futures_util::stream::FuturesUnordered;
 use tokio::sync::mpsc;
 
+use super::address::Address;
 use super::exchange::Exchange;
-use super::fetch::{Address, Fetch};
+use super::fetch::Fetch;
 use super::outbound::{Outbound, identify, is_response};
 use super::stream::{Closed, Stream};
 use super::{Bounds, Report, Reports, Way};
