@@ -1,7 +1,7 @@
 //! What servers ask in the middle of a call, in every pairing.
 
-use contexture::model::{Content, ResourceContents};
 use contexture::client::{ElicitAnswer, Elicitation};
+use contexture::model::{Content, ResourceContents};
 use contexture::revision::Era;
 use contexture::{Client, Error};
 
@@ -12,10 +12,13 @@ async fn a_person_is_asked_in_the_name_of_the_server() {
     pairings(|pairing| async move {
         let gate = Gate::of(pairing).await;
         let client = gate.client(pairing.client, pairing.front).await;
-        for (tool, text) in
-            [("up__ask", "Hello, Alan"), ("up__ask_twice", "Ada and Grace"), ("up__ask_both", "Ada and Grace")]
-        {
-            let reply = client.call(tool, ()).await.unwrap_or_else(|error| panic!("{pairing:?} {tool}: {error}"));
+        for (tool, text) in [
+            ("up__ask", "Hello, Alan"),
+            ("up__ask_twice", "Ada and Grace"),
+            ("up__ask_both", "Ada and Grace"),
+        ] {
+            let reply =
+                client.call(tool, ()).await.unwrap_or_else(|error| panic!("{pairing:?} {tool}: {error}"));
             assert_eq!(reply.text(), text, "{pairing:?}");
         }
         assert_eq!(gate.host.parked(), 0, "{pairing:?}");
@@ -29,10 +32,18 @@ async fn prompts_and_resources_ask_as_well() {
     pairings(|pairing| async move {
         let gate = Gate::of(pairing).await;
         let client = gate.client(pairing.client, pairing.front).await;
-        let prompt = client.prompt("up__asking", ()).await.unwrap_or_else(|error| panic!("{pairing:?}: {error}"));
-        assert!(matches!(&prompt.messages[0].content, Content::Text(text) if text.text == "For Alan"), "{pairing:?}");
-        let read = client.read("up+test://asking").await.unwrap_or_else(|error| panic!("{pairing:?}: {error}"));
-        assert!(matches!(&read.contents[0], ResourceContents::Text(text) if text.text == "read by Alan"), "{pairing:?}");
+        let prompt =
+            client.prompt("up__asking", ()).await.unwrap_or_else(|error| panic!("{pairing:?}: {error}"));
+        assert!(
+            matches!(&prompt.messages[0].content, Content::Text(text) if text.text == "For Alan"),
+            "{pairing:?}"
+        );
+        let read =
+            client.read("up+test://asking").await.unwrap_or_else(|error| panic!("{pairing:?}: {error}"));
+        assert!(
+            matches!(&read.contents[0], ResourceContents::Text(text) if text.text == "read by Alan"),
+            "{pairing:?}"
+        );
         gate.host.stop().await;
     })
     .await;

@@ -32,11 +32,16 @@ async fn what_is_not_there_is_an_error_of_the_request() {
         let client = gate.client(pairing.client, pairing.front).await;
         for name in ["echo", "up__nothing", "down__echo", ""] {
             match client.call(name, ()).await {
-                Err(Error::Remote(error)) => assert_eq!(error.code, code::INVALID_PARAMS, "{pairing:?} {name}"),
+                Err(Error::Remote(error)) => {
+                    assert_eq!(error.code, code::INVALID_PARAMS, "{pairing:?} {name}")
+                }
                 other => panic!("{pairing:?} {name}: {other:?}"),
             }
         }
-        assert!(matches!(client.read("test://doc").await, Err(Error::NotFound)), "{pairing:?}: not under its server");
+        assert!(
+            matches!(client.read("test://doc").await, Err(Error::NotFound)),
+            "{pairing:?}: not under its server"
+        );
         assert!(matches!(client.read("up+test://item/none").await, Err(Error::NotFound)), "{pairing:?}");
         assert!(client.prompt("up__no", ()).await.is_err());
         gate.host.stop().await;

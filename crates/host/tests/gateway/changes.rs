@@ -25,7 +25,10 @@ async fn a_changed_list_is_told_and_shows_the_change() {
         let before = client.tools().await.expect("tools").len();
         let mut events = client.events();
         client.call("up__grow", ()).await.expect("an answer");
-        next(&mut events, &format!("changed tools in {pairing:?}"), |event| matches!(event, Event::ToolsChanged)).await;
+        next(&mut events, &format!("changed tools in {pairing:?}"), |event| {
+            matches!(event, Event::ToolsChanged)
+        })
+        .await;
         let after = client.tools().await.expect("tools");
         assert_eq!(after.len(), before + 1, "{pairing:?}");
         assert!(after.iter().any(|tool| tool.name == "up__extra"));

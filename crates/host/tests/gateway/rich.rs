@@ -5,7 +5,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use contexture::model::{
-    Content, CreateMessageParams, LoggingLevel, PromptMessage, ResourceContents, SamplingContent, SamplingMessage,
+    Content, CreateMessageParams, LoggingLevel, PromptMessage, ResourceContents, SamplingContent,
+    SamplingMessage,
 };
 use contexture::revision::{Era, Revision};
 use contexture::server::Choices;
@@ -76,10 +77,14 @@ pub(crate) fn server(era: Era) -> Server {
         .tool(tool("fail").handler(|| async { Err::<String, _>("it does not work") }))
         .tool(tool("pid").handler(|| async { std::process::id().to_string() }))
         .tool(tool("who").handler(|principal: Principal| async move { principal.subject().to_owned() }))
-        .tool(tool("meta").handler(|context: Context| async move { serde_json::to_string(&context.meta()).unwrap_or_default() }))
-        .tool(tool("link").handler(|| async {
-            vec![Content::resource(ResourceContents::text("test://item/7", "seven"))]
+        .tool(tool("meta").handler(|context: Context| async move {
+            serde_json::to_string(&context.meta()).unwrap_or_default()
         }))
+        .tool(
+            tool("link").handler(|| async {
+                vec![Content::resource(ResourceContents::text("test://item/7", "seven"))]
+            }),
+        )
         .tool(tool("die").handler(|| async {
             eprintln!("boom: this is the end");
             std::process::exit(7);

@@ -80,7 +80,10 @@ impl Site {
 
 /// The rich server in a process of its own.
 pub(crate) fn child(name: &str, era: Era) -> ServerEntry {
-    let env = BTreeMap::from([(rich::ROLE.to_owned(), Secret::new(if era == Era::Modern { "modern" } else { "legacy" }))]);
+    let env = BTreeMap::from([(
+        rich::ROLE.to_owned(),
+        Secret::new(if era == Era::Modern { "modern" } else { "legacy" }),
+    )]);
     let transport = TransportSpec::Stdio {
         command: std::env::current_exe().expect("this test").to_string_lossy().into_owned(),
         args: ["rich::the_server_itself", "--exact", "--nocapture"].map(str::to_owned).to_vec(),
@@ -92,7 +95,8 @@ pub(crate) fn child(name: &str, era: Era) -> ServerEntry {
 
 /// A server at an address.
 pub(crate) fn at(name: &str, url: &str) -> ServerEntry {
-    let transport = TransportSpec::Http { url: url.to_owned(), headers: Vec::new(), sse: false, socket: None };
+    let transport =
+        TransportSpec::Http { url: url.to_owned(), headers: Vec::new(), sse: false, socket: None };
     ServerEntry::new(name, transport, Origin::command_line())
 }
 
@@ -172,7 +176,9 @@ impl Authorizer for ByName {
     fn authorize<'a>(&'a self, request: &'a http::request::Parts) -> Authorizing<'a> {
         let header = request.headers.get("authorization").and_then(|value| value.to_str().ok());
         let name = header.and_then(|value| value.strip_prefix("Bearer ")).map(str::to_owned);
-        Box::pin(async move { name.map(|name| Principal::new("test", name)).ok_or_else(|| Refused::unauthorized("Bearer")) })
+        Box::pin(async move {
+            name.map(|name| Principal::new("test", name)).ok_or_else(|| Refused::unauthorized("Bearer"))
+        })
     }
 }
 
