@@ -9,9 +9,10 @@
 set -eu
 cd "$(dirname "$0")"
 
-for era in 1 2; do
-    venv=python/.venv-$era
-    pins=python/requirements-$era.txt
+for pair in python/.venv-1:python/requirements-1.txt python/.venv-2:python/requirements-2.txt \
+    gateway/.venv:gateway/requirements.txt; do
+    venv=${pair%%:*}
+    pins=${pair#*:}
     # The stamp is written last: what an interrupted run left behind is made anew.
     if ! cmp -s "$pins" "$venv/installed.txt"; then
         rm -rf "$venv"
@@ -24,7 +25,7 @@ for era in 1 2; do
     fi
 done
 
-for package in typescript oauth; do
+for package in typescript oauth gateway; do
     if ! cmp -s $package/package-lock.json $package/node_modules/installed.json; then
         (cd $package && npm ci --no-audit --no-fund --loglevel=error)
         cp $package/package-lock.json $package/node_modules/installed.json

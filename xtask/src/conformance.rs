@@ -1,5 +1,5 @@
 //! `cargo xtask conformance`: the official suite on our server, our client and our authorization server for development,
-//! in every revision that it knows.
+//! in every revision that it knows; and on our server once more through the gateway, with each era before and behind it.
 //!
 //! Strictly: a warning is a failure, so is a check that was left out, a scenario in which nothing was exercised,
 //! and a client that ends badly. There is no list of expected failures. What is not run is said: extensions other
@@ -25,6 +25,9 @@ const REVISIONS: &[&str] = workspace::REVISIONS.split_at(1).1;
 /// The revisions that the suite has extensions of authorization for.
 const EXTENDED: &[&str] = REVISIONS.split_at(REVISIONS.len() - 2).1;
 
+/// The revisions that clients of the gateway speak here.
+const TRANSLATED: &[&str] = REVISIONS.split_at(REVISIONS.len() - 3).1;
+
 /// How many scenarios run at once, if nothing is said.
 const JOBS: usize = 2;
 
@@ -32,7 +35,7 @@ const JOBS: usize = 2;
 const ALONE: [&str; 3] = ["sse-retry", "server-sse-polling", "server-stateless"];
 
 const USAGE: &str =
-    "usage: cargo xtask conformance [server|client|authorization] [--revision DATE] [--only TEXT]";
+    "usage: cargo xtask conformance [server|client|authorization|gateway] [--revision DATE] [--only TEXT]";
 
 /// Which of our programs is tested.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,9 +43,26 @@ enum Side {
     Server,
     Client,
     Authorization,
+    /// The server once more, behind the gateway.
+    Gateway(Behind),
 }
 
-const SIDES: [Side; 3] = [Side::Server, Side::Client, Side::Authorization];
+/// What the server behind the gateway speaks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Behind {
+    Legacy,
+    Modern,
+    Both,
+}
+
+const SIDES: [Side; 6] = [
+    Side::Server,
+    Side::Client,
+    Side::Authorization,
+    Side::Gateway(Behind::Legacy),
+    Side::Gateway(Behind::Modern),
+    Side::Gateway(Behind::Both),
+];
 
 impl Side {
     fn name(self) -> &'static str {
@@ -50,6 +70,24 @@ impl Side {
             Self::Server => "server",
             Self::Client => "client",
             Self::Authorization => "authorization",
+            Self::Gateway(Behind::Legacy) => "gateway-to-legacy",
+            Self::Gateway(Behind::Modern) => "gateway-to-modern",
+            Self::Gateway(Behind::Both) => "gateway-to-both",
+        }
+    }
+
+    /// What the suite takes it for.
+    fn role(self) -> &'static str {
+        match self {
+            Self::Gateway(_) => Self::Server.name(),
+            _ => self.name(),
+        }
+    }
+
+    fn revisions(self) -> &'static [&'static str] {
+        match self {
+            Self::Gateway(_) => TRANSLATED,
+            _ => REVISIONS,
         }
     }
 }
@@ -57,7 +95,7 @@ impl Side {
 /// What to run.
 #[derive(Default)]
 struct Wish {
-    side: Option<Side>,
+    sides: Option<fn(Side) -> bool>,
     revision: Option<String>,
     only: Option<String>,
 }
@@ -112,9 +150,10 @@ impl Wish {
         while let Some(arg) = args.next() {
             let mut value = || args.next().cloned().ok_or_else(|| USAGE.to_owned());
             match arg.as_str() {
-                "server" => wish.side = Some(Side::Server),
-                "client" => wish.side = Some(Side::Client),
-                "authorization" => wish.side = Some(Side::Authorization),
+                "server" => wish.sides = Some(|side| side == Side::Server),
+                "client" => wish.sides = Some(|side| side == Side::Client),
+                "authorization" => wish.sides = Some(|side| side == Side::Authorization),
+                "gateway" => wish.sides = Some(|side| matches!(side, Side::Gateway(_))),
                 "--revision" => wish.revision = Some(value()?),
                 "--only" => wish.only = Some(value()?),
                 _ => return Err(USAGE.to_owned()),
@@ -127,11 +166,11 @@ impl Wish {
     }
 
     fn is_partial(&self) -> bool {
-        self.side.is_some() || self.revision.is_some() || self.only.is_some()
+        self.sides.is_some() || self.revision.is_some() || self.only.is_some()
     }
 
     fn wants(&self, turn: &Turn) -> bool {
-        self.side.is_none_or(|side| side == turn.side)
+        self.sides.is_none_or(|wanted| wanted(turn.side))
             && self.revision.as_ref().is_none_or(|date| date == turn.revision)
             && self.only.as_ref().is_none_or(|only| turn.scenario.contains(only))
     }
@@ -142,11 +181,11 @@ fn plan(suite: &Suite, wish: &Wish) -> Result<Vec<Turn>, String> {
     let mut turns = Vec::new();
     let mut left_out = 0;
     for side in SIDES {
-        for revision in REVISIONS {
+        for revision in side.revisions() {
             let scenarios = suite.scenarios(side, revision)?;
             turns.extend(scenarios.into_iter().map(|scenario| Turn { side, revision, scenario }));
         }
-        for scenario in suite.extensions(side)? {
+        for scenario in suite.extensions(side)?.into_iter().filter(|_| !matches!(side, Side::Gateway(_))) {
             if !scenario.starts_with("auth/") {
                 left_out += 1;
                 continue;

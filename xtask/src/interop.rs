@@ -1,10 +1,11 @@
 //! `cargo xtask interop`: real peers over stdio and HTTP, their clients on our demo server and our client on their
-//! servers, in every era that they speak.
+//! servers, in every era that they speak; and their clients on each other's servers with `contexture bridge` between them.
 //!
 //! Nothing is skipped silently: every check of interop/checks.txt, and over HTTP every check of `observed`, has a
 //! cell in every column, a check that a program did not report is a failure, and what a peer does not have is
 //! `absent` with its reason. The programs and their output are described in interop/README.md.
 
+mod bridged;
 mod observed;
 pub mod relay;
 mod runs;
@@ -238,6 +239,7 @@ impl Chosen {
                 runs.push(Run { name, over, client, server: owned(peer.server), ours_serves: false });
             }
         }
+        runs.extend(bridged::runs(self, &ours.server[0]));
         runs
     }
 

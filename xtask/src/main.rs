@@ -8,6 +8,7 @@
 mod bench;
 mod budget;
 mod conformance;
+mod gateway;
 mod interop;
 mod node;
 mod oauth;
@@ -23,14 +24,15 @@ use std::process::ExitCode;
 const USAGE: &str = "\
 cargo xtask <verb>
 
-  test [--quick]        everything: format, lints, tests, features, docs, tidy, interop, oauth,
-                        conformance, budget
+  test [--quick]        everything: format, lints, tests, features, docs, tidy, interop, gateway,
+                        oauth, conformance, budget
                         --quick: format, lints, tests, tidy
   tidy [--uncovered]    design invariants, house rules, dependencies, requirement coverage
                         --uncovered: also list every SHOULD and MAY without a test
   interop [...]         real peers over stdio and HTTP, both directions
+  gateway               other people's servers at once behind our gateway, and their clients before it
   oauth [--only TEXT]   logging in: with another issuer and a real browser, and other clients with our issuer
-  conformance [...]     the official suite on our server and our client, strictly
+  conformance [...]     the official suite on our server, client, issuer and gateway, strictly
   budget [--write]      allocations and instructions of one call, against bench/budget.toml
                         --write: renew the file
   bench [...]           speed, CPU and memory beside other libraries, over stdio and HTTP
@@ -46,6 +48,7 @@ fn main() -> ExitCode {
         "test" => test::run(rest),
         "tidy" => tidy::run(rest),
         "interop" => interop::run(rest),
+        "gateway" => gateway::run(rest),
         "oauth" => oauth::run(rest),
         "conformance" => conformance::run(rest),
         "budget" => budget::run(rest),

@@ -8,7 +8,7 @@ mod counts;
 mod schemas;
 mod tally;
 
-use crate::{budget, conformance, interop, oauth, process, tidy, workspace};
+use crate::{budget, conformance, gateway, interop, oauth, process, tidy, workspace};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -50,7 +50,11 @@ pub fn run(args: &[String]) -> Result<(), String> {
     }
     println!(
         "\n== summary{}",
-        if quick { " (--quick: no feature sets, docs, interop, oauth, conformance or budget)" } else { "" }
+        if quick {
+            " (--quick: no feature sets, docs, interop, gateway, oauth, conformance or budget)"
+        } else {
+            ""
+        }
     );
     for (name, time, result) in &results {
         match (time, result) {
@@ -87,6 +91,7 @@ fn steps(quick: bool, counts: PathBuf) -> Vec<Step> {
     if !quick {
         steps.push(("interop", Box::new(|tally| interop::run_counted(&[], tally))));
         // After the peers, whose set-up brings node.
+        steps.push(("gateway", Box::new(|tally| gateway::run_counted(&[], tally))));
         steps.push(("oauth", Box::new(|tally| oauth::run_counted(&[], tally))));
         steps.push(("conformance", Box::new(|tally| conformance::run_counted(&[], tally))));
         steps.push(("budget", Box::new(|tally| budget::run_counted(&[], tally))));

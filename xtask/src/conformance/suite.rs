@@ -70,7 +70,7 @@ impl Suite {
 
     /// The names of the scenarios of one revision.
     pub fn scenarios(&self, side: Side, revision: &str) -> Result<Vec<String>, String> {
-        let flag = format!("--{}", side.name());
+        let flag = format!("--{}", side.role());
         let text = process::capture(self.command().args(["list", &flag, "--spec-version", revision]))?;
         let names: Vec<String> = text.lines().filter_map(scenario_of).map(str::to_owned).collect();
         if names.is_empty() {
@@ -81,7 +81,7 @@ impl Suite {
 
     /// The names of the scenarios that belong to extensions.
     pub fn extensions(&self, side: Side) -> Result<Vec<String>, String> {
-        let text = process::capture(self.command().args(["list", &format!("--{}", side.name())]))?;
+        let text = process::capture(self.command().args(["list", &format!("--{}", side.role())]))?;
         let extensions = text.lines().filter(|line| line.contains("[extension]"));
         Ok(extensions.filter_map(scenario_of).map(str::to_owned).collect())
     }
@@ -97,7 +97,7 @@ impl Suite {
             |name: &str| File::create(directory.join(name)).map_err(|error| format!("{name}: {error}"));
         let what = if turn.side == Side::Client { "--command" } else { "--url" };
         let mut command = self.command();
-        command.args([turn.side.name(), what, target]);
+        command.args([turn.side.role(), what, target]);
         match turn.side {
             // Its scenarios build on each other: they cannot be run one by one.
             Side::Authorization => {

@@ -21,9 +21,13 @@ pub struct Served {
 
 impl Served {
     /// Starts it and waits for its line `listening on URL`; all that it says on stderr goes to the file.
+    ///
+    /// It is told where to listen at the end of its options.
     pub fn start(root: &Path, line: &[String], stderr: &Path) -> Result<Self, String> {
-        let mut child = command(root, line)?
+        let (options, rest) = line.split_at(line.iter().position(|word| word == "--").unwrap_or(line.len()));
+        let mut child = command(root, options)?
             .args(["--listen", "127.0.0.1:0"])
+            .args(rest)
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::piped())
@@ -38,7 +42,7 @@ impl Served {
             Err(_) => {
                 let _ = child.kill().and_then(|()| child.wait());
                 let log = stderr.file_name().unwrap_or_default().display();
-                Err(format!("the server did not say `listening on URL`; see target/interop/{log}"))
+                Err(format!("the server did not say `listening on URL`; see {log}"))
             }
         }
     }
