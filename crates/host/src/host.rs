@@ -88,9 +88,16 @@ impl Host {
         policy.drain = self.gateway.limits().drain_time;
         policy.drain = self.gateway.limits().drain_time;
         let name = lock(&self.name).clone();
+        let gateway = Arc::downgrade(&self.gateway);
         let server = Server::new(name, env!("CARGO_PKG_VERSION"))
             .policy(policy)
-            .provided_by(Face(Arc::clone(&self.gateway)));
+            .provided_by(Face(Arc::clone(&self.gateway)))
+            .on_roots_changed(move |session| {
+                if let Some(gateway) = gateway.upgrade() {
+                    gateway.roots_changed(&session);
+                }
+                std::future::ready(())
+            });
         self.gateway.register(server.registry());
         server
     }

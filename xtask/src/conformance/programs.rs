@@ -67,7 +67,7 @@ impl Programs {
         std::fs::create_dir_all(&home).map_err(|error| format!("{}: {error}", home.display()))?;
         let config = home.join("contexture.json");
         let text = serde_json::json!({
-            "servers": { "upstream": { "url": url, "prefix": false } },
+            "servers": { "upstream": { "url": url, "prefix": false, "roots": "client" } },
             "policy": { "default": "allow" },
         });
         std::fs::write(&config, text.to_string()).map_err(|error| format!("contexture.json: {error}"))?;

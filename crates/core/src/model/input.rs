@@ -35,6 +35,16 @@ impl InputRequest {
             Self::ListRoots(_) => Method::RootsList,
         }
     }
+
+    /// What is said beside the question.
+    pub fn meta_mut(&mut self) -> &mut Option<Meta> {
+        match self {
+            Self::Elicit(ElicitParams::Form(form)) => &mut form.meta,
+            Self::Elicit(ElicitParams::Url(url)) => &mut url.meta,
+            Self::CreateMessage(params) => &mut params.meta,
+            Self::ListRoots(params) => &mut params.get_or_insert_default().meta,
+        }
+    }
 }
 
 impl Serialize for InputRequest {

@@ -97,6 +97,24 @@ pub struct ClientCapabilities {
     pub other: JsonObject,
 }
 
+/// The experimental capability of clients that pass questions on.
+const QUESTION_KEYS: &str = "contexture/questions";
+
+impl ClientCapabilities {
+    /// Asks legacy servers to name their questions, under [`key::QUESTION`](super::key::QUESTION): for clients that pass
+    /// them on to where questions have keys. Servers that do not know this say nothing, which is as good.
+    #[must_use]
+    pub fn with_question_keys(mut self) -> Self {
+        self.experimental.get_or_insert_default().insert(QUESTION_KEYS.into(), JsonObject::new().into());
+        self
+    }
+
+    /// Whether questions are to be named.
+    pub fn wants_question_keys(&self) -> bool {
+        self.experimental.as_ref().is_some_and(|experimental| experimental.contains_key(QUESTION_KEYS))
+    }
+}
+
 /// What a server can do.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]

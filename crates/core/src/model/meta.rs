@@ -39,7 +39,12 @@ pub mod key {
     /// The task that a message belongs to.
     pub const RELATED_TASK: &str = "io.modelcontextprotocol/related-task";
 
-    /// Every key above.
+    /// Ours, not the specification's: the key of a question that a legacy server asks, for a client that passes it on
+    /// as an input round. Only said to clients that [declare](super::super::ClientCapabilities::wants_question_keys) that they
+    /// want it.
+    pub const QUESTION: &str = "contexture/question";
+
+    /// Every key that is reserved.
     pub const ALL: [&str; 11] = [
         PROGRESS_TOKEN,
         TRACEPARENT,

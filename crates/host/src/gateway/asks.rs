@@ -4,6 +4,7 @@
 //! first. In the modern era each question ends the exchange and all of this runs again; so what we answer ourselves is
 //! kept, and asked for before anything that the client has to answer.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use contexture::engine::Peer;
@@ -29,6 +30,17 @@ pub(super) enum Way<'a> {
     Call(&'a Context),
     /// Outside of any, where a session is open.
     Session(&'a Session, &'a Principal),
+}
+
+/// Keys of servers that are passed on as they are have at most so many characters.
+const LONGEST_KEY: usize = 64;
+
+/// The key under which a client is asked what a server asks under its own. That one, unless it was used before (the client
+/// would not be asked again) or could be taken for one of ours, which all have other characters in them.
+pub(super) fn passed_key(key: &str, number: u32, used: &BTreeSet<String>) -> String {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.');
+    let fits = !key.is_empty() && key.len() <= LONGEST_KEY && key.bytes().all(plain);
+    if fits && !used.contains(key) { key.to_owned() } else { format!("{number}:{key}") }
 }
 
 /// A server asks something outside of any call.

@@ -1,61 +1,28 @@
-//! One call on its way to a server: what it is, whether it may be made, and what came of it.
+//! One call on its way to a server: whether it may be made, and what came of it.
 //!
 //! What consent sees is what is sent: the server's own name for the thing, and the arguments as they came. A call is made
 //! again only if the server has certainly not had it, or if it changes nothing; a tool's call never otherwise.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Instant;
 
 use bytes::Bytes;
 use contexture::Error;
 use contexture::client::{Forward, Forwarded};
-use contexture::model::{CallToolResult, CompleteParams, Content, ErrorObject, Meta, Method, Tool, key};
+use contexture::model::{ErrorObject, Meta, Method, key};
 use contexture::revision::Era;
 use contexture::server::{Context, OperationResult, Reply};
-use serde::{Deserialize, Serialize};
-use serde_json::value::{RawValue, to_raw_value};
+use serde::Deserialize;
 
 use super::asks::Way;
 use super::faults::{self, Fault};
-use super::{Gateway, View, outward};
-use crate::config::{ServerEntry, TransportSpec};
-use crate::consent::{Asking, Kind, NO_PIN, Outcome, Record};
+use super::targets::Target;
+use super::{Gateway, outward};
+use crate::config::TransportSpec;
+use crate::consent::{Asking, Outcome, Record};
 use crate::login;
 use crate::operations::{self, Seen, UpstreamCall};
-use crate::upstream::{Audience, LONGEST_CALL, Lease, Unavailable, Upstream, Voice};
-
-/// What is to be called.
-pub(super) struct Target {
-    pub(super) view: Arc<View>,
-    pub(super) server: usize,
-    pub(super) method: Method,
-    pub(super) kind: Kind,
-    /// What the server calls it.
-    pub(super) original: String,
-    /// What it is called here.
-    pub(super) shown: String,
-    pub(super) definition: Option<Arc<Tool>>,
-    pub(super) pin: [u8; 32],
-    pub(super) arguments: Option<Box<RawValue>>,
-    /// All that is sent, without metadata.
-    pub(super) params: Box<RawValue>,
-}
-
-impl Target {
-    pub(super) fn upstream(&self) -> &Arc<Upstream> {
-        &self.view.servers[self.server].upstream
-    }
-
-    pub(super) fn entry(&self) -> &Arc<ServerEntry> {
-        self.upstream().entry()
-    }
-
-    /// Whether making it twice does no harm.
-    fn is_harmless(&self) -> bool {
-        self.method != Method::ToolsCall
-    }
-}
+use crate::upstream::{Audience, LONGEST_CALL, Lease, Unavailable, Voice};
 
 /// A call at work.
 pub(super) struct Call<'a> {
@@ -64,159 +31,17 @@ pub(super) struct Call<'a> {
     pub(super) context: &'a Context,
     pub(super) target: &'a Target,
     pub(super) who: Audience,
-    trace: Option<String>,
-}
-
-#[derive(Serialize)]
-struct Named<'a, A> {
-    name: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    arguments: Option<A>,
-}
-
-#[derive(Serialize)]
-struct At<'a> {
-    uri: &'a str,
-}
-
-impl Gateway {
-    pub(super) async fn call_tool(
-        self: &Arc<Self>,
-        seen: &Seen,
-        context: &Context,
-        name: String,
-        arguments: Option<Box<RawValue>>,
-    ) -> OperationResult {
-        let look = |view: &View| {
-            let route = view.catalog.tool(&name)?;
-            Some((route.server, route.original().to_owned(), Arc::clone(&route.definition), route.pin))
-        };
-        let unknown = || ErrorObject::invalid_params(format!("unknown tool {name:?}"));
-        let ((server, original, definition, pin), view) = self.find(context, &name, look, unknown).await?;
-        if view.servers[server].only_login {
-            return self.log_in(context, &view, server).await;
-        }
-        let params = raw(&Named { name: &original, arguments: arguments.as_deref() })?;
-        let target = Target {
-            view,
-            server,
-            method: Method::ToolsCall,
-            kind: Kind::Tool,
-            original,
-            shown: name,
-            definition: Some(definition),
-            pin,
-            arguments,
-            params,
-        };
-        self.call(seen, context, &target).await
-    }
-
-    pub(super) async fn get_prompt(
-        self: &Arc<Self>,
-        seen: &Seen,
-        context: &Context,
-        name: String,
-        arguments: BTreeMap<String, String>,
-    ) -> OperationResult {
-        let look =
-            |view: &View| view.catalog.prompt(&name).map(|route| (route.server, route.original().to_owned()));
-        let unknown = || ErrorObject::invalid_params(format!("unknown prompt {name:?}"));
-        let ((server, original), view) = self.find(context, &name, look, unknown).await?;
-        let arguments = (!arguments.is_empty()).then(|| raw(&arguments)).transpose()?;
-        let params = raw(&Named { name: &original, arguments: arguments.as_deref() })?;
-        let (method, kind) = (Method::PromptsGet, Kind::Prompt);
-        let target = Target::plain(view, server, method, kind, original, name, arguments, params);
-        self.call(seen, context, &target).await
-    }
-
-    pub(super) async fn read_resource(
-        self: &Arc<Self>,
-        seen: &Seen,
-        context: &Context,
-        uri: String,
-    ) -> OperationResult {
-        let look = |view: &View| view.catalog.resource(&uri).map(|route| (route.server, route.original));
-        let code = context.revision().rules().not_found_code;
-        let unknown = || ErrorObject::resource_not_found(code, &uri);
-        let ((server, original), view) = self.find(context, &uri, look, unknown).await?;
-        let params = raw(&At { uri: &original })?;
-        let (method, kind) = (Method::ResourcesRead, Kind::Resource);
-        let target = Target::plain(view, server, method, kind, original, uri, None, params);
-        self.call(seen, context, &target).await
-    }
-
-    pub(super) async fn complete(
-        self: &Arc<Self>,
-        seen: &Seen,
-        context: &Context,
-        params: CompleteParams,
-    ) -> OperationResult {
-        let named = match &params.reference {
-            contexture::model::Reference::Prompt { name, .. } => name.clone(),
-            contexture::model::Reference::Resource { uri } => uri.clone(),
-            _ => String::new(),
-        };
-        let look = |view: &View| {
-            view.catalog.completion(&params.reference).map(|route| (route.server, route.reference))
-        };
-        let unknown = || ErrorObject::invalid_params("there is no such prompt or resource template");
-        let ((server, reference), view) = self.find(context, &named, look, unknown).await?;
-        let (original, kind) = match &reference {
-            contexture::model::Reference::Prompt { name, .. } => (name.clone(), Kind::Prompt),
-            contexture::model::Reference::Resource { uri } => (uri.clone(), Kind::Resource),
-            _ => return Err(unknown()),
-        };
-        let params = raw(&CompleteParams { reference, meta: None, ..params })?;
-        let method = Method::CompletionComplete;
-        let target = Target::plain(view, server, method, kind, original, named, None, params);
-        self.call(seen, context, &target).await
-    }
-
-    async fn call(self: &Arc<Self>, seen: &Seen, context: &Context, target: &Target) -> OperationResult {
-        let personal = target.view.servers[target.server].personal;
-        let who = self.audience(context, target.entry(), personal);
-        let call = Call { gateway: self, seen, context, target, who, trace: seen.trace_id() };
-        call.run().await
-    }
-
-    /// The only thing that a server offers to those who are not logged in yet.
-    async fn log_in(self: &Arc<Self>, context: &Context, view: &View, server: usize) -> OperationResult {
-        let upstream = &view.servers[server].upstream;
-        let wanted = view.servers[server].unavailable.as_ref().and_then(login_wanted);
-        if let (Some(logins), Some(wanted)) = (&self.logins, wanted) {
-            logins.needed(upstream.entry(), context, &wanted).await?;
-        }
-        upstream.forget_offer(&None);
-        self.login_changed(context.principal(), upstream);
-        let done = format!("Logged in. The tools of {:?} are listed now.", upstream.entry().name);
-        Ok(Reply::Tool(CallToolResult::new(vec![Content::text(done)])))
-    }
-}
-
-impl Target {
-    #[allow(clippy::too_many_arguments, reason = "each is another thing, and none has a default")]
-    fn plain(
-        view: Arc<View>,
-        server: usize,
-        method: Method,
-        kind: Kind,
-        original: String,
-        shown: String,
-        arguments: Option<Box<RawValue>>,
-        params: Box<RawValue>,
-    ) -> Self {
-        Self { view, server, method, kind, original, shown, definition: None, pin: NO_PIN, arguments, params }
-    }
+    pub(super) trace: Option<String>,
 }
 
 impl Call<'_> {
-    async fn run(&self) -> OperationResult {
+    pub(super) async fn run(&self) -> OperationResult {
         let entry = self.target.entry();
         let _admission = self.gateway.consent.admit(self.context.principal(), &entry.name)?;
         let asking = self.asking();
         if !self.was_begun()
-            && let Err(error) = Way::Call(self.context).permitted(self.gateway, "consent", &asking).await
+            && let Err(error) =
+                Way::Call(self.context).permitted(self.gateway, "call: consent", &asking).await
         {
             self.seen.denied();
             return Err(error);
@@ -230,7 +55,8 @@ impl Call<'_> {
         });
         drop(recorded);
         let Forwarded { revision, result, .. } = outcome.map_err(|fault| fault.error)?;
-        Ok(Reply::Forwarded { result: outward(entry, self.target.method, result), from: revision })
+        let slug = self.target.served().slug.as_deref();
+        Ok(Reply::Forwarded { result: outward(slug, self.target.method, result), from: revision })
     }
 
     pub(super) fn asking(&self) -> Asking<'_> {
@@ -448,8 +274,4 @@ impl Drop for Recorded<'_> {
 
 pub(super) fn login_wanted(unavailable: &Unavailable) -> Option<login::Wanted> {
     unavailable.error.as_deref().and_then(login::wanted)
-}
-
-fn raw(params: &impl Serialize) -> Result<Box<RawValue>, ErrorObject> {
-    to_raw_value(params).map_err(|error| ErrorObject::internal(error.to_string()))
 }

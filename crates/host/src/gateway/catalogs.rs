@@ -14,6 +14,7 @@ use futures_util::future::join_all;
 use super::{Gateway, faults};
 use crate::catalog::{Catalog, Offer, Part};
 use crate::config::LoginFor;
+use crate::names;
 use crate::upstream::{Audience, State, Unavailable, Upstream, lock};
 
 pub(crate) use crate::upstream::Changed;
@@ -32,6 +33,8 @@ pub(crate) struct View {
 
 pub(super) struct Served {
     pub(super) upstream: Arc<Upstream>,
+    /// What its names and URIs begin with here, if they are changed.
+    pub(super) slug: Option<String>,
     /// What it offers is this principal's own.
     pub(super) personal: bool,
     /// Why it offers nothing.
@@ -246,6 +249,7 @@ impl Gateway {
             parts.push(Part { entry: Arc::clone(entry), offer, personal: personal || wants_login });
             servers.push(Served {
                 upstream: Arc::clone(upstream),
+                slug: entry.prefix.then(|| names::slug(&entry.name)),
                 personal,
                 unavailable: known.err(),
                 only_login: wants_login,

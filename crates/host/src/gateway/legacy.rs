@@ -3,43 +3,63 @@
 //! A client of the same era is asked in place. One that cannot wait is answered with the question, and the call is parked
 //! until it comes back. The time that a person takes is not counted against the server.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::time::Duration;
 
 use contexture::Error;
 use contexture::client::Forwarded;
+use contexture::model::key;
 use contexture::server::BoxFuture;
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
+use serde_json::Value;
 use std::sync::Mutex;
-use tokio::sync::mpsc;
-use tokio::time::{Instant, sleep_until};
+use tokio::time::{Instant, sleep_until, timeout};
 
-use super::asks::Way;
+use super::asks::{Way, passed_key};
 use super::calls::{Call, Failure};
 use super::faults::{self, Fault};
 use super::parked::{HANDLE, Waiting};
 use crate::operations::UpstreamCall;
-use crate::upstream::{LONGEST_CALL, Lease, Place, Question, Voice, lock};
+use crate::upstream::{LONGEST_CALL, Lease, Place, Question, Questions, Voice, lock};
+
+/// Questions that a server asks at once come one after the other; one that follows within this time belongs to the same
+/// round.
+const TOGETHER: Duration = Duration::from_millis(50);
 
 /// A call that its server works on, and all that belongs to it.
 pub(super) struct Running {
     pub(super) outcome: BoxFuture<Result<Forwarded, Error>>,
-    pub(super) questions: mpsc::UnboundedReceiver<Question>,
+    /// Where the server can ask something.
+    pub(super) questions: Option<Questions>,
     pub(super) voice: Arc<Voice>,
     /// When the server last gave a sign of life.
     pub(super) heard: Arc<Mutex<Instant>>,
-    /// Questions that were asked so far.
-    pub(super) asked: u32,
+    /// Keys of the questions that were asked so far.
+    pub(super) used: BTreeSet<String>,
     pub(super) counted: Option<UpstreamCall>,
     pub(super) lease: Lease,
     pub(super) _place: Place,
+}
+
+impl Running {
+    /// Gives a question the key that its server has for it, or one of ours.
+    fn keyed(&mut self, mut question: Question) -> Waiting {
+        let own = question.request.meta_mut().as_mut().and_then(|meta| meta.remove(key::QUESTION));
+        let own = own.as_ref().and_then(Value::as_str).unwrap_or_default();
+        let number = u32::try_from(self.used.len()).unwrap_or(u32::MAX);
+        let key = passed_key(own, number, &self.used);
+        self.used.insert(key.clone());
+        Waiting { key, question }
+    }
 }
 
 impl Call<'_> {
     pub(super) async fn in_place(&self, lease: Lease) -> Result<Forwarded, Failure> {
         lease.log_from(self.context.log_level()).await;
         let voice = Voice::new(self.context);
-        let (place, questions) = lease.desk().enter(Arc::clone(&voice));
+        let (place, questions) = lease.desk().enter(Arc::clone(&voice), self.who.declares().is_some());
         let counted = self.counted();
         let heard = Arc::new(Mutex::new(Instant::now()));
         let mut forward = self.forward(&lease, &counted, Some(&voice));
@@ -56,8 +76,17 @@ impl Call<'_> {
         }
         let outcome = forward.into_future();
         let counted = Some(counted);
-        self.drive(Running { outcome, questions, voice, heard, asked: 0, counted, lease, _place: place })
-            .await
+        self.drive(Running {
+            outcome,
+            questions,
+            voice,
+            heard,
+            used: BTreeSet::new(),
+            counted,
+            lease,
+            _place: place,
+        })
+        .await
     }
 
     /// Until the server has answered; what it asks meanwhile is passed on.
@@ -65,17 +94,22 @@ impl Call<'_> {
         let (way, entry) = (Way::Call(self.context), self.target.entry());
         let replayed = self.context.is_replayed();
         let mut asking = FuturesUnordered::new();
+        // Where nothing can be asked, the client keeps the time.
+        let keeps_time = running.questions.is_some();
         let outcome = loop {
             let silent = *lock(&running.heard) + entry.call_time;
             tokio::select! {
                 biased;
                 outcome = &mut running.outcome => break outcome,
-                Some(question) = running.questions.recv() => {
-                    running.asked += 1;
-                    let key = format!("{}?", running.asked);
+                Some(question) = next(&mut running.questions) => {
+                    let Waiting { key, question } = running.keyed(question);
                     if replayed {
                         drop(asking);
-                        return self.park(running, vec![Waiting { key, question }]).await;
+                        let mut waiting = vec![Waiting { key, question }];
+                        while let Ok(Some(question)) = timeout(TOGETHER, next(&mut running.questions)).await {
+                            waiting.push(running.keyed(question));
+                        }
+                        return self.park(running, waiting).await;
                     }
                     let Question { request, mut answer } = question;
                     asking.push(async move {
@@ -87,7 +121,7 @@ impl Call<'_> {
                     });
                 }
                 Some(()) = asking.next(), if !asking.is_empty() => *lock(&running.heard) = Instant::now(),
-                () = sleep_until(silent), if asking.is_empty() => {
+                () = sleep_until(silent), if keeps_time && asking.is_empty() => {
                     if *lock(&running.heard) + entry.call_time <= Instant::now() {
                         break Err(Error::Timeout(entry.call_time));
                     }
@@ -101,7 +135,7 @@ impl Call<'_> {
             self.target.upstream().suspect(&running.lease, error);
         }
         // Whoever was asked something was asked for a call that is over now.
-        let was_asked = running.asked > 0;
+        let was_asked = !running.used.is_empty();
         match outcome {
             Err(error) if was_asked => Err(self.fault(error).into()),
             outcome => Ok(outcome?),
@@ -137,5 +171,13 @@ impl Call<'_> {
 
     fn fault(&self, error: Error) -> Fault {
         faults::of(self.target.entry(), self.context, self.target.method, error)
+    }
+}
+
+/// The next question; none ever, where nothing can be asked.
+async fn next(questions: &mut Option<Questions>) -> Option<Question> {
+    match questions {
+        Some(questions) => questions.recv().await,
+        None => std::future::pending().await,
     }
 }

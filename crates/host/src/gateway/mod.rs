@@ -12,6 +12,7 @@ mod faults;
 mod legacy;
 mod parked;
 mod rounds;
+mod targets;
 mod watches;
 
 use std::any::Any;
@@ -24,7 +25,7 @@ use contexture::model::{
     ServerCapabilities, Tool,
 };
 use contexture::server::{
-    BoxFuture, Context, Operation, OperationResult, Provider, Registry, Reply, Request,
+    BoxFuture, Context, Operation, OperationResult, Provider, Registry, Reply, Request, Session,
 };
 
 use crate::catalog::{PAGE_ITEMS, compact};
@@ -134,6 +135,13 @@ impl Gateway {
     /// Those on whose behalf a server is used.
     fn audience(&self, context: &Context, entry: &ServerEntry, personal: bool) -> Audience {
         Audience::of(context, entry, self.has_models(), personal)
+    }
+
+    /// The roots of a client have changed.
+    pub(crate) fn roots_changed(&self, session: &Session) {
+        if let Some(number) = session.number() {
+            self.upstreams().iter().for_each(|upstream| upstream.roots_changed(number));
+        }
     }
 
     /// Another server that shows this face.
@@ -299,11 +307,10 @@ fn everything() -> ServerCapabilities {
 }
 
 /// A result as it goes to the client, with the names that things have here.
-fn outward(entry: &ServerEntry, method: Method, result: bytes::Bytes) -> bytes::Bytes {
-    if entry.prefix {
-        crate::catalog::outward(result, method, &names::slug(&entry.name))
-    } else {
-        compact(result)
+fn outward(slug: Option<&str>, method: Method, result: bytes::Bytes) -> bytes::Bytes {
+    match slug {
+        Some(slug) => crate::catalog::outward(result, method, slug),
+        None => compact(result),
     }
 }
 

@@ -3,7 +3,7 @@
 //! Nothing is remembered here: what the next exchange needs travels with the client, sealed, where its era has rounds too.
 //! A client of the older era is asked in place, between the exchanges.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use contexture::Error;
@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Value, json};
 
-use super::asks::Way;
+use super::asks::{Way, passed_key};
 use super::calls::{Call, Failure};
 use super::faults;
 use crate::upstream::{Lease, Voice};
@@ -30,6 +30,21 @@ struct Round {
     requests: BTreeMap<String, InputRequest>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     state: Option<Box<RawValue>>,
+    /// Keys under which the client was asked in earlier rounds.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    used: BTreeSet<String>,
+}
+
+impl Round {
+    /// The server's keys, with those that the client sees.
+    fn keys(&self) -> impl Iterator<Item = (&String, String)> {
+        self.requests.keys().map(|key| (key, passed_key(key, self.number, &self.used)))
+    }
+
+    fn all_used(self) -> BTreeSet<String> {
+        let now: Vec<String> = self.keys().map(|(_, passed)| passed).collect();
+        self.used.into_iter().chain(now).collect()
+    }
 }
 
 impl Call<'_> {
@@ -40,13 +55,14 @@ impl Call<'_> {
         loop {
             let forwarded = self.once(&lease, voice.as_ref(), round.as_ref()).await?;
             let Some(asked) = &forwarded.asked else { return Ok(forwarded) };
-            let number = round.map_or(0, |round| round.number) + 1;
+            let number = round.as_ref().map_or(0, |round| round.number) + 1;
             if number > ROUNDS {
                 let why = format!("the server {:?} asks again and again", self.target.entry().name);
                 return Err(ErrorObject::internal(why).into());
             }
             let InputRequired { requests, state, .. } = asked.clone();
-            let next = Round { number, requests, state };
+            let used = round.take().map(Round::all_used).unwrap_or_default();
+            let next = Round { number, requests, state, used };
             if self.context.is_replayed() {
                 self.context.keep(ROUND, &next).map_err(|error| ErrorObject::internal(error.to_string()))?;
             }
@@ -90,9 +106,9 @@ impl Call<'_> {
             return Ok(None);
         }
         let asked = round
-            .requests
-            .iter()
-            .map(|(key, request)| (key.clone(), format!("{}:{key}", round.number), request.clone()));
+            .keys()
+            .zip(round.requests.values())
+            .map(|((key, passed), request)| (key.clone(), passed, request.clone()));
         let way = Way::Call(self.context);
         let mut answers = JsonObject::new();
         let entry = self.target.entry();

@@ -50,6 +50,15 @@ impl Watches {
         Some(Box::new(Holding { table: Arc::clone(&self.table), key }))
     }
 
+    /// Counts as held for a while, until whoever wants to watch has taken hold of it.
+    fn linger(&self, key: Key) {
+        let lingering = Holding { table: Arc::clone(&self.table), key };
+        tokio::spawn(async move {
+            tokio::time::sleep(LINGERS).await;
+            drop(lingering);
+        });
+    }
+
     /// Connections of this server were lost: what was watched over them is watched over others.
     pub(super) fn lost(&self, server: &str) {
         let lost = lock(&self.table).values().any(|watch| watch.is_lost(server));
@@ -115,7 +124,9 @@ impl Gateway {
         uri: &str,
     ) -> Result<(), ErrorObject> {
         let key = key(context, uri);
-        if lock(&self.watches.table).contains_key(&key) {
+        if let Some(watch) = lock(&self.watches.table).get_mut(&key) {
+            watch.holders += 1;
+            self.watches.linger(key);
             return Ok(());
         }
         let look =
@@ -134,11 +145,7 @@ impl Gateway {
         })?;
         let watch = Watch { holders: 1, upstream, who, original, subscribed: Some(subscribed) };
         lock(&self.watches.table).insert(key.clone(), watch);
-        let lingering = Holding { table: Arc::clone(&self.watches.table), key };
-        tokio::spawn(async move {
-            tokio::time::sleep(LINGERS).await;
-            drop(lingering);
-        });
+        self.watches.linger(key);
         Ok(())
     }
 

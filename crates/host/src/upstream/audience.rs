@@ -71,7 +71,7 @@ impl Declares {
     pub fn capabilities(self) -> ClientCapabilities {
         let yes = |yes: bool| yes.then(JsonObject::new);
         ClientCapabilities {
-            roots: self.roots.then(ListChangedCapability::default),
+            roots: self.roots.then(ListChangedCapability::announced),
             sampling: self.sampling.then(|| SamplingCapability {
                 tools: yes(self.sampling_tools),
                 ..SamplingCapability::default()
@@ -83,6 +83,8 @@ impl Declares {
             }),
             ..ClientCapabilities::default()
         }
+        // What a legacy server asks may have to become an input round, whose questions have keys.
+        .with_question_keys()
     }
 
     /// Whether there is anything at all.
@@ -106,6 +108,8 @@ pub struct Audience {
     asks_client: bool,
     /// The lists and the login of the server are this principal's own.
     pub(super) personal: bool,
+    /// For lists alone.
+    lists: bool,
 }
 
 impl Audience {
@@ -120,6 +124,7 @@ impl Audience {
             here: Declares::answered_here(entry, has_models),
             asks_client: Declares::of_client(peer, entry).is_some(),
             personal,
+            lists: false,
         }
     }
 
@@ -127,7 +132,7 @@ impl Audience {
     pub fn local(entry: &ServerEntry, has_models: bool, personal: bool) -> Self {
         let here = Declares::answered_here(entry, has_models);
         let principal = Principal::local();
-        Self { principal, session: None, declares: here, here, asks_client: false, personal }
+        Self { principal, session: None, declares: here, here, asks_client: false, personal, lists: true }
     }
 
     /// The one whose connection it was, as far as lists go.
@@ -141,12 +146,17 @@ impl Audience {
     pub(super) fn listing(&self, entry: &ServerEntry) -> Self {
         let roots = entry.roots != RootsFor::None;
         let declares = Declares { form: true, url: true, sampling: true, sampling_tools: true, roots };
-        Self { session: None, declares, asks_client: false, ..self.clone() }
+        Self { session: None, declares, asks_client: false, lists: true, ..self.clone() }
     }
 
     /// Whose lists they see: everybody's, or their own.
     pub fn circle(&self) -> Option<Principal> {
         self.personal.then(|| self.principal.clone())
+    }
+
+    /// Whether this is for lists alone, and not for anybody's calls.
+    pub(super) fn is_listing(&self) -> bool {
+        self.lists
     }
 
     /// What the server may ask during a call of theirs.

@@ -28,7 +28,17 @@ pub(super) async fn connect(
     around: &Surroundings,
 ) -> Result<Client> {
     let entry = &desk.entry;
-    let connecting = dial(desk, declares, known, around);
+    let connecting = async {
+        let client = dial(desk, declares, known, around).await?;
+        match client.watch_lists().await {
+            // It does not tell of changes; that is no reason to do without it.
+            Err(error @ (Error::Remote(_) | Error::PeerIncompatible(_) | Error::Http(_))) => {
+                tracing::warn!(server = entry.name, %error, "the server does not tell of changes");
+            }
+            watched => watched?,
+        }
+        Ok(client)
+    };
     in_time(entry.startup_time, connecting).await
 }
 
@@ -92,8 +102,7 @@ fn base(entry: &ServerEntry, around: &Surroundings) -> Builder {
     let builder = Client::builder()
         .name(&around.name, env!("CARGO_PKG_VERSION"))
         .server_name(&entry.name)
-        .policy(policy)
-        .watch_lists();
+        .policy(policy);
     let older = matches!(entry.transport, TransportSpec::Http { sse: true, .. });
     match entry.era {
         _ if older => builder.revisions(&Revision::LEGACY),

@@ -76,6 +76,10 @@ impl Connection {
         *lock(&self.last_used)
     }
 
+    pub(super) fn desk(&self) -> &Arc<Desk> {
+        &self.desk
+    }
+
     pub(super) fn client(&self) -> &Client {
         &self.client
     }
@@ -174,6 +178,9 @@ impl Connection {
                 upstream.lists_changed(self)
             }
             Event::ResourceUpdated(uri) => upstream.resource_updated(self, &uri),
+            Event::ElicitationComplete(id) => {
+                self.desk.sessions().iter().for_each(|session| session.url_visited(&id));
+            }
             // Among what was missed may have been any of these.
             Event::Missed(_) => upstream.lists_changed(self),
             Event::Closed(how) => return Some(End::Lost(how)),

@@ -7,6 +7,7 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Duration;
 
 use contexture::Principal;
 use contexture::model::{
@@ -14,10 +15,12 @@ use contexture::model::{
 };
 use contexture::server::{BoxFuture, Context, Session};
 use serde_json::Value;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{Notify, mpsc, oneshot};
 
 use crate::config::{RootsFor, ServerEntry};
 
+/// How long a server that asks before its first call has begun waits for that.
+const A_MOMENT: Duration = Duration::from_secs(1);
 /// Sessions of one person that hear what a server says outside of any call.
 const SESSIONS: usize = 64;
 
@@ -68,6 +71,9 @@ pub struct Question {
     pub answer: oneshot::Sender<Answered>,
 }
 
+/// Questions for one call.
+pub type Questions = mpsc::UnboundedReceiver<Question>;
+
 /// The way back to whoever waits for a call. It changes hands when a call is parked and taken up again.
 #[derive(Debug, Default)]
 pub struct Voice(Mutex<Option<Context>>);
@@ -104,8 +110,11 @@ pub struct Desk {
     /// Whose connection it is.
     pub(crate) principal: Option<Principal>,
     observer: Weak<dyn Observer>,
+    /// It was not made for anybody's call.
+    lists: bool,
     callers: Mutex<BTreeMap<u64, Caller>>,
     next: AtomicU64,
+    entered: Notify,
     sessions: Mutex<Vec<(u64, Session)>>,
     /// From which level on the server was told to log.
     level: Mutex<Option<LoggingLevel>>,
@@ -113,7 +122,8 @@ pub struct Desk {
 
 struct Caller {
     voice: Arc<Voice>,
-    questions: mpsc::UnboundedSender<Question>,
+    /// Only where the server can ask this call anything.
+    questions: Option<mpsc::UnboundedSender<Question>>,
 }
 
 impl Desk {
@@ -121,6 +131,7 @@ impl Desk {
         entry: Arc<ServerEntry>,
         principal: Option<Principal>,
         observer: Weak<dyn Observer>,
+        lists: bool,
     ) -> Arc<Self> {
         Arc::new(Self {
             entry,
@@ -128,18 +139,45 @@ impl Desk {
             observer,
             callers: Mutex::default(),
             next: AtomicU64::new(0),
+            entered: Notify::new(),
+            lists,
             sessions: Mutex::default(),
             level: Mutex::default(),
         })
     }
 
-    /// A call begins; what the server asks from now on is for it.
-    pub fn enter(self: &Arc<Self>, voice: Arc<Voice>) -> (Place, mpsc::UnboundedReceiver<Question>) {
+    /// A call begins; what the server asks from now on is for it, if it can be asked.
+    pub fn enter(self: &Arc<Self>, voice: Arc<Voice>, asks: bool) -> (Place, Option<Questions>) {
         // As many as the client's policy lets a server ask at once.
-        let (questions, receiver) = mpsc::unbounded_channel();
+        let (questions, receiver) = asks.then(mpsc::unbounded_channel).unzip();
         let number = self.next.fetch_add(1, Ordering::Relaxed);
         lock(&self.callers).insert(number, Caller { voice, questions });
+        if asks {
+            self.entered.notify_waiters();
+        }
         (Place { desk: Arc::clone(self), number }, receiver)
+    }
+
+    /// The newest call before this one that can be asked.
+    fn caller(&self, before: u64) -> Option<(u64, mpsc::UnboundedSender<Question>)> {
+        let callers = lock(&self.callers);
+        let mut newest = callers.range(..before).rev();
+        newest.find_map(|(number, caller)| Some((*number, caller.questions.clone()?)))
+    }
+
+    /// Waits a moment for a call, where one is about to begin.
+    async fn expect_caller(&self) {
+        let entered = async {
+            loop {
+                let entered = self.entered.notified();
+                if self.caller(u64::MAX).is_some() {
+                    return;
+                }
+                entered.await;
+            }
+        };
+        // Nobody came: it is asked outside of any call.
+        let _ = tokio::time::timeout(A_MOMENT, entered).await;
     }
 
     /// A session that this connection is used for.
@@ -162,6 +200,11 @@ impl Desk {
             .filter(|session| session.is_open())
             .cloned()
             .collect()
+    }
+
+    /// Whether it is used for this session.
+    pub(super) fn knows(&self, number: u64) -> bool {
+        lock(&self.sessions).iter().any(|(known, _)| *known == number)
     }
 
     /// Whether the server must be told to log more than so far.
@@ -188,13 +231,11 @@ impl Desk {
         if let (InputRequest::ListRoots(_), RootsFor::Fixed(roots)) = (&request, &self.entry.roots) {
             return wire(&ListRootsResult { roots: roots.clone().into(), meta: None });
         }
+        if !self.lists && lock(&self.sessions).is_empty() {
+            self.expect_caller().await;
+        }
         let mut before = u64::MAX;
-        loop {
-            let caller = lock(&self.callers)
-                .range(..before)
-                .next_back()
-                .map(|(number, caller)| (*number, caller.questions.clone()));
-            let Some((number, questions)) = caller else { break };
+        while let Some((number, questions)) = self.caller(before) {
             let (answer, answered) = oneshot::channel();
             if questions.send(Question { request: request.clone(), answer }).is_ok()
                 && let Ok(answered) = answered.await

@@ -11,11 +11,12 @@ mod connection;
 mod desk;
 mod health;
 mod offer;
+mod starting;
 mod table;
 
 pub use audience::{Audience, Declares};
 pub use connection::{Connection, Lease};
-pub use desk::{Answered, Changed, Desk, Observer, Place, Question, Voice};
+pub use desk::{Answered, Changed, Desk, Observer, Place, Question, Questions, Voice};
 pub use health::{Health, State, Unavailable};
 
 pub(crate) use connect::LONGEST_CALL;
@@ -24,21 +25,20 @@ pub(crate) use desk::{lock, wire};
 pub(crate) use health::shortened;
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, Weak};
 use std::time::{Duration, SystemTime};
 
-use contexture::client::KnownEra;
 use contexture::revision::Revision;
 use contexture::{Error, Principal};
 use futures_util::future::join_all;
+use tokio::sync::watch;
 use tokio::time::Instant;
 
-use crate::config::{ServerEntry, Standing};
+use crate::config::{RootsFor, ServerEntry, Standing};
 use crate::login::Logins;
 use circuit::Circuit;
 use connection::End;
-use desk::Desk as TheDesk;
 use offer::Listing;
 use table::Table;
 
@@ -70,7 +70,7 @@ pub struct Upstream {
     /// Since when it is as it is, and what went wrong last.
     story: Mutex<Story>,
     restarts: AtomicU64,
-    stopped: AtomicBool,
+    stopped: watch::Sender<bool>,
 }
 
 /// What the server is for some people: for everybody, or for one principal with a login of his own.
@@ -102,7 +102,7 @@ impl Upstream {
             known: Mutex::default(),
             story: Mutex::new(Story { state, since: SystemTime::now(), last_error: None }),
             restarts: AtomicU64::new(0),
-            stopped: AtomicBool::new(false),
+            stopped: watch::Sender::new(false),
         })
     }
 
@@ -159,12 +159,9 @@ impl Upstream {
                 if let Some(lease) = table.take(&key, who) {
                     return Ok(lease);
                 }
-                table.starting(&key, || self.start(who.clone()))
+                table.starting(&key, || self.start(who.clone(), key.clone()))
             };
-            let busy = || {
-                Unavailable::new(&self.entry.name, State::Busy, "all its connections are in use; try again")
-            };
-            let connection = starting.ok_or_else(busy)?.await?;
+            let connection = starting.ok_or_else(|| self.busy())?.await?;
             // Where only one call at a time has it, another may have been quicker.
             if let Some(lease) = lock(&self.table).take_this(&connection, who) {
                 return Ok(lease);
@@ -190,19 +187,22 @@ impl Upstream {
 
     /// Ends everything; calls in flight have a while to finish. Its process is gone when this returns.
     pub async fn stop(&self, drain: Duration) {
-        self.stopped.store(true, Ordering::Release);
-        let connections = lock(&self.table).clear();
+        self.stopped.send_replace(true);
+        let (connections, starting) = lock(&self.table).clear();
         join_all(connections.iter().map(|connection| connection.retire(drain))).await;
+        // Those give up by themselves.
+        join_all(starting).await;
         self.tell(State::Stopped, None);
+    }
+
+    fn is_stopped(&self) -> bool {
+        *self.stopped.borrow()
     }
 
     fn may_start(&self) -> Result<(), Unavailable> {
         let refuse = |state, why: &str| Err(Unavailable::new(&self.entry.name, state, why));
-        if self.stopped.load(Ordering::Acquire) {
-            return refuse(
-                State::Stopped,
-                "the gateway is ending, or this server was reconfigured; try again",
-            );
+        if self.is_stopped() {
+            return Err(self.stopping());
         }
         match &self.entry.standing {
             Standing::Enabled => Ok(()),
@@ -211,143 +211,10 @@ impl Upstream {
         }
     }
 
-    /// Begins to make a connection, on a task of its own: whoever waits for it may go away.
-    fn start(self: &Arc<Self>, who: Audience) -> table::Starting {
-        let upstream = Arc::clone(self);
-        let task = tokio::spawn(async move { upstream.open(who).await });
-        let name = self.entry.name.clone();
-        table::starting(async move {
-            task.await
-                .unwrap_or_else(|_| Err(Unavailable::new(&name, State::Failed, "its start was broken off")))
-        })
-    }
-
-    async fn open(self: Arc<Self>, who: Audience) -> Result<Arc<Connection>, Unavailable> {
-        let assumed = who.key(self.entry.sharing, self.revision().map(Revision::era));
-        let opened = self.open_admitted(&who, &assumed).await;
-        let mut table = lock(&self.table);
-        let opened = opened.and_then(|connection| {
-            let inserted = if self.stopped.load(Ordering::Acquire) {
-                self.may_start().map(|()| None)
-            } else {
-                let busy = || {
-                    Unavailable::new(
-                        &self.entry.name,
-                        State::Busy,
-                        "all its connections are in use; try again",
-                    )
-                };
-                table.insert(&connection).map_err(|()| busy())
-            };
-            // Whichever has no place ends, and nobody uses it.
-            let (outcome, leaving) = match inserted {
-                Ok(evicted) => (Ok(connection), evicted),
-                Err(unavailable) => (Err(unavailable), Some(connection)),
-            };
-            if let Some(leaving) = leaving {
-                tokio::spawn(async move { leaving.retire(Duration::ZERO).await });
-            }
-            outcome
-        });
-        table.started(&assumed);
-        drop(table);
-        if let Ok(connection) = &opened {
-            self.opened(connection, &who);
-        }
-        opened
-    }
-
-    async fn open_admitted(
-        self: &Arc<Self>,
-        who: &Audience,
-        assumed: &audience::Key,
-    ) -> Result<Arc<Connection>, Unavailable> {
-        let circle = who.circle();
-        self.admit(&circle)?;
-        let mut attempt = Attempt { upstream: self, circle: &circle, done: false };
-        let mut known = self.revision().map(KnownEra::new);
-        let mut key = assumed.clone();
-        let opened = loop {
-            let desk =
-                TheDesk::new(Arc::clone(&self.entry), key.principal.clone(), self.around.observer.clone());
-            let client = match connect::connect(&desk, key.declares, known, &self.around).await {
-                Ok(client) => client,
-                Err(error) => break Err(error),
-            };
-            *lock(&self.known) = Some(client.revision());
-            let right = who.key(self.entry.sharing, Some(client.era()));
-            if right.declares == key.declares || !right.declares.is_some() {
-                break Ok(Connection::new(client, desk, right, circle.clone()));
-            }
-            // It is older than it was, and can only be told at the beginning what it may ask.
-            known = Some(client.known_era());
-            client.close().await;
-            key = right;
-        };
-        attempt.done = true;
-        opened.map_err(|error| self.failed(&circle, error))
-    }
-
-    fn admit(&self, circle: &Option<Principal>) -> Result<(), Unavailable> {
-        let now = Instant::now();
-        let mut circles = lock(&self.circles);
-        let circuit = &mut circles.entry(circle.clone()).or_default().circuit;
-        circuit.admit(now).map_err(|wait| {
-            let why = circuit.last().unwrap_or("it failed too often").to_owned();
-            let refused = Unavailable::new(&self.entry.name, State::CircuitOpen, why);
-            Unavailable { retry_after: Some(wait), ..refused }
-        })
-    }
-
-    /// An attempt failed: when the next one is due, and for whom.
-    fn failed(&self, circle: &Option<Principal>, error: Error) -> Unavailable {
-        // What was known about its era may be what is wrong.
-        *lock(&self.known) = None;
-        let login = crate::login::wanted(&error).is_some();
-        let mut unavailable = Unavailable::failed(&self.entry.name, error);
-        if login {
-            unavailable.state = State::LoginNeeded;
-            self.tell(State::LoginNeeded, Some(unavailable.why.clone()));
-            if let Some(circle) = lock(&self.circles).get_mut(circle) {
-                circle.circuit.given_up();
-            }
-            return unavailable;
-        }
-        let now = Instant::now();
-        let mut circles = lock(&self.circles);
-        let circuit = &mut circles.entry(circle.clone()).or_default().circuit;
-        circuit.failed(now, unavailable.why.clone());
-        unavailable.retry_after = circuit.wait(now);
-        drop(circles);
-        tracing::warn!(server = self.entry.name, error = unavailable.why, "the server is not available");
-        self.tell(State::Failed, Some(unavailable.why.clone()));
-        unavailable
-    }
-
-    fn opened(self: &Arc<Self>, connection: &Arc<Connection>, who: &Audience) {
-        let was = lock(&self.story).state;
-        if was == State::Failed {
-            self.restarts.fetch_add(1, Ordering::Relaxed);
-            if let Some(observer) = self.around.observer.upgrade() {
-                observer.restarted(&self.entry.name);
-            }
-        }
-        tracing::info!(
-            server = self.entry.name,
-            revision = connection.client().revision().as_str(),
-            "connected"
-        );
-        let session = connection.key.session.and(who.session.as_ref()).map(|(_, session)| session.clone());
-        let (tended, upstream) = (Arc::clone(connection), Arc::downgrade(self));
-        tokio::spawn(tended.tend(upstream, session, self.entry.idle_time));
-        self.teach(connection);
-        self.becomes_lister(who);
-    }
-
     /// A connection is over.
     fn ended(self: &Arc<Self>, connection: &Arc<Connection>, how: &End) {
         lock(&self.table).remove(connection);
-        if self.stopped.load(Ordering::Acquire) {
+        if self.is_stopped() {
             return;
         }
         match how {
@@ -376,8 +243,17 @@ impl Upstream {
     pub(crate) fn suspect(self: &Arc<Self>, lease: &Lease, error: &Error) {
         let broken = matches!(error, Error::Transport(_) | Error::Closed(_));
         let connection = lease.connection();
-        if broken && lock(&self.table).remove(connection) && !self.stopped.load(Ordering::Acquire) {
+        if broken && lock(&self.table).remove(connection) && !self.is_stopped() {
             self.lost(connection, &error.to_string());
+        }
+    }
+
+    /// The roots of a session have changed: servers that may ask for them are told.
+    pub(crate) fn roots_changed(&self, session: u64) {
+        if self.entry.roots == RootsFor::Client {
+            let table = lock(&self.table);
+            let concerned = table.all().filter(|connection| connection.desk().knows(session));
+            concerned.for_each(|connection| connection.client().roots_changed());
         }
     }
 
@@ -401,24 +277,6 @@ impl Upstream {
     fn tell_if_unused(&self) {
         if lock(&self.table).counts().0 == 0 {
             self.tell(State::Idle, None);
-        }
-    }
-}
-
-/// An attempt to connect; if it is dropped before it came to anything, another may be made.
-struct Attempt<'a> {
-    upstream: &'a Upstream,
-    circle: &'a Option<Principal>,
-    done: bool,
-}
-
-impl Drop for Attempt<'_> {
-    fn drop(&mut self) {
-        if self.done {
-            return;
-        }
-        if let Some(circle) = lock(&self.upstream.circles).get_mut(self.circle) {
-            circle.circuit.given_up();
         }
     }
 }

@@ -15,7 +15,7 @@ use serde_json::value::{RawValue, to_raw_value};
 use tokio::time::Instant;
 
 use super::connection::{Connection, Lease};
-use super::{Audience, CIRCLES, Changed, State, Unavailable, Upstream, lock};
+use super::{Audience, CIRCLES, Changed, State, Unavailable, Upstream, connect, lock};
 use crate::catalog::Offer;
 
 /// Between two fetches, however often a server says that something changed.
@@ -51,8 +51,8 @@ impl Upstream {
             let listing = &mut circles.entry(who.circle()).or_default().listing;
             match (&listing.offer, &listing.fetching) {
                 (Some(known), _) => return known.clone(),
-                (None, Some(fetching)) => fetching.clone(),
-                (None, None) => listing.fetching.insert(self.fetch(who.clone(), None)).clone(),
+                (None, Some(fetching)) if fetching.peek().is_none() => fetching.clone(),
+                (None, _) => listing.fetching.insert(self.fetch(who.listing(&self.entry), None)).clone(),
             }
         };
         fetching.await
@@ -121,7 +121,7 @@ impl Upstream {
         if let Some(circle) = lock(&self.circles).get_mut(&who.circle()) {
             circle.listing.lister = Arc::downgrade(lease.connection());
         }
-        match list_all(&lease).await {
+        match connect::in_time(self.entry.call_time, list_all(&lease)).await {
             Ok(offer) => {
                 let offer = Arc::new(offer);
                 self.know_tools(&offer);
@@ -168,11 +168,14 @@ impl Upstream {
         if ready {
             self.tell(State::Ready, None);
         }
-        if let Some(observer) = self.around.observer.upgrade() {
+        if (changed.is_some() || !ready)
+            && let Some(observer) = self.around.observer.upgrade()
+        {
             observer.offer_changed(changed);
         }
         if failed && again.is_none() {
-            self.revive(who.clone());
+            // Whoever asked first need not be there any more.
+            self.revive(who.listing(&self.entry));
         }
         again
     }
@@ -220,13 +223,13 @@ impl Upstream {
             let mut circles = lock(&self.circles);
             let listing = &mut circles.entry(who.circle()).or_default().listing;
             match &listing.fetching {
-                Some(fetching) => {
+                Some(fetching) if fetching.peek().is_none() => {
                     if let Some(over) = over {
                         listing.again = Some(Arc::downgrade(over));
                     }
                     fetching.clone()
                 }
-                None => {
+                _ => {
                     let lease = over.map(|connection| connection.hold());
                     listing.fetching.insert(self.fetch(who.clone(), lease)).clone()
                 }
@@ -260,7 +263,7 @@ impl Upstream {
             listing.offer.is_some() && listing.fetching.is_none() && listing.lister.strong_count() == 0
         };
         if stale {
-            let (upstream, who) = (Arc::clone(self), who.clone());
+            let (upstream, who) = (Arc::clone(self), who.listing(&self.entry));
             tokio::spawn(async move { upstream.refetch(&who, None).await.ok() });
         }
     }

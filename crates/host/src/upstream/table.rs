@@ -126,9 +126,11 @@ impl Table {
         removed
     }
 
-    /// Takes out all of them.
-    pub(super) fn clear(&mut self) -> Vec<Arc<Connection>> {
-        self.slots.drain().flat_map(|(_, slot)| slot.live).collect()
+    /// Takes out all of them; and those that are being made.
+    pub(super) fn clear(&mut self) -> (Vec<Arc<Connection>>, Vec<Starting>) {
+        let starting = self.slots.values().filter_map(|slot| slot.starting.clone()).collect();
+        let live = self.slots.values_mut().flat_map(|slot| std::mem::take(&mut slot.live)).collect();
+        (live, starting)
     }
 
     /// All that are there.

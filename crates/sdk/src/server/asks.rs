@@ -22,7 +22,7 @@ use super::wire::Wire;
 use crate::engine::{Patience, Peer};
 use crate::model::{
     CreateMessageParams, CreateMessageResult, ElicitAction, ElicitParams, ElicitResult, ElicitSchema,
-    ElicitValue, ErrorObject, InputRequest, InputRequests, ListRootsResult, Method, Root,
+    ElicitValue, ErrorObject, InputRequest, InputRequests, ListRootsResult, Method, Root, key,
 };
 use crate::revision::Lower;
 use crate::revision::lower::unaskable_field;
@@ -266,7 +266,13 @@ impl Context {
             return Err(Error::Misuse("questions can be asked by tools, prompts and resources only".into()));
         }
         request.lower(self.rules());
-        if self.is_replayed() { self.replayed(key, request).await } else { request_now(self, &request).await }
+        if self.is_replayed() {
+            return self.replayed(key, request).await;
+        }
+        if self.peer().capabilities.wants_question_keys() {
+            request.meta_mut().get_or_insert_default().set(key::QUESTION, key);
+        }
+        request_now(self, &request).await
     }
 
     /// Ends the exchange, as an unanswered question does.
@@ -369,7 +375,8 @@ pub(super) async fn send(wire: &Arc<Wire>, request: &InputRequest, patience: Pat
         InputRequest::CreateMessage(params) => {
             wire.request(Method::SamplingCreateMessage, Some(params), patience).await
         }
-        _ => wire.request(Method::RootsList, None::<&Value>, patience).await,
+        InputRequest::ListRoots(params) => wire.request(Method::RootsList, params.as_ref(), patience).await,
+        _ => return Err(Error::Misuse("an unknown kind of question".into())),
     }?;
     serde_json::from_str(answer.get()).map_err(|error| Error::PeerMisbehaved(error.to_string()))
 }
