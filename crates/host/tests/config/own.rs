@@ -13,7 +13,7 @@ use serde_json::Value;
 use crate::stage::{Stage, address, faults, process, server};
 
 /// Every key that there is, with comments and trailing commas.
-const EVERYTHING: &str = r#"{
+pub(crate) const EVERYTHING: &str = r#"{
     // where editors look
     "$schema": "https://example.com/contexture.schema.json",
     "name": "my gateway",
