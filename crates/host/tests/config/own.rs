@@ -200,3 +200,16 @@ fn values_are_not_shown() {
         assert!(!shown.contains(secret), "{secret} is in {shown}");
     }
 }
+
+#[test]
+fn secrets_in_arguments_and_addresses_are_not_shown() {
+    let stage = Stage::new().variable("SECRET", "s3cret");
+    stage.user(
+        r#"{"servers": {"a": {"command": "x", "args": ["--key=${SECRET}"]}, "b": {"url": "https://example.com/mcp?key=${SECRET}"}}}"#,
+    );
+    let config = stage.load();
+    assert_eq!(process(server(&config, "a")).1, ["--key=s3cret"]);
+    assert_eq!(address(server(&config, "b")).0, "https://example.com/mcp?key=s3cret");
+    let shown = format!("{config:?}");
+    assert!(shown.contains("https://example.com/mcp") && !shown.contains("s3cret"), "{shown}");
+}
