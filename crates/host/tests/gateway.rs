@@ -23,3 +23,5 @@ mod people;
 mod reload;
 #[path = "gateway/signals.rs"]
 mod signals;
+#[path = "gateway/told.rs"]
+mod told;

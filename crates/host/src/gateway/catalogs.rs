@@ -3,7 +3,7 @@
 //! All see the same, except those who have a login of their own at some server. Lists wait a short while for servers that
 //! are being started, and are told to have changed when these come later. Calls wait longer, if what they name is not there.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -12,7 +12,7 @@ use contexture::{Context, Principal};
 use futures_util::future::join_all;
 
 use super::{Gateway, faults};
-use crate::catalog::{Catalog, Offer, Part};
+use crate::catalog::{Alert, Catalog, Offer, Part};
 use crate::config::LoginFor;
 use crate::names;
 use crate::upstream::{Audience, State, Unavailable, Upstream, lock};
@@ -21,6 +21,8 @@ pub(crate) use crate::upstream::Changed;
 
 /// People whose view is remembered.
 const REMEMBERED: usize = 10_000;
+/// Alerts that are remembered, so that each is told once.
+const TOLD: usize = 10_000;
 
 /// What somebody sees.
 pub(crate) struct View {
@@ -48,6 +50,7 @@ pub(super) struct Catalogs {
     state: Mutex<Known>,
     /// Counts the changes, so that what was built before one is not kept after it.
     generation: AtomicU64,
+    told: Mutex<HashSet<Alert>>,
 }
 
 #[derive(Default)]
@@ -105,6 +108,20 @@ impl Catalogs {
         known.shared = None;
         known.people.values_mut().for_each(|person| person.view = None);
         changed.is_some() && std::mem::take(&mut known.seen)
+    }
+
+    /// Tells whoever runs us what is odd about what servers offer.
+    fn tell(&self, alerts: &[Alert]) {
+        let mut told = lock(&self.told);
+        if told.len() + alerts.len() > TOLD {
+            told.clear();
+        }
+        for alert in alerts {
+            if told.insert(alert.clone()) {
+                let Alert { server, subject, detail, .. } = alert;
+                tracing::warn!(server, kind = ?alert.kind, subject, "an odd offer: {detail}");
+            }
+        }
     }
 
     /// Somebody logged in or out.
@@ -256,6 +273,7 @@ impl Gateway {
             });
         }
         let view = Arc::new(View { catalog: Catalog::build(parts), servers, partial });
+        self.catalogs.tell(view.catalog.alerts());
         self.catalogs.keep(context.principal(), &view, generation);
         view
     }
