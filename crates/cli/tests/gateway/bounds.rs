@@ -10,7 +10,7 @@ use crate::upstream::Upstream;
 async fn beside(role: &str) -> (Gateway, Upstream, Upstream) {
     let folder = Folder::new();
     let bad = Upstream::new(&folder, "bad", role)
-        .with("callTimeout", json!("10s"))
+        .with("callTimeout", json!("20s"))
         .with("startupTimeout", json!("20s"));
     let good = Upstream::new(&folder, "good", "legacy");
     let config = allowing(json!({ "bad": bad.entry, "good": good.entry }));
@@ -113,7 +113,7 @@ async fn j14_results_without_end_are_refused() {
         let (gateway, ..) = beside(era).await;
         for revision in ERAS {
             let client = gateway.client(revision).await;
-            let outcome = call(&client, "bad__big", json!({ "bytes": 80 << 20 })).await;
+            let outcome = call(&client, "bad__big", json!({ "bytes": 20 << 20 })).await;
             assert!(outcome.is_err(), "J14 {era} {revision}: all of it came");
             text(&client, "good__echo", json!({})).await;
             text(&client, "bad__echo", json!({})).await;

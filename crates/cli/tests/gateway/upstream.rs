@@ -403,6 +403,13 @@ impl Server {
                 json!({ "jsonrpc": "2.0", "id": "q", "method": "elicitation/create", "params": form });
             return self.out().say(&request);
         }
+        let declared = &message["params"]["_meta"]["io.modelcontextprotocol/clientCapabilities"];
+        if self.vice != "asking" && declared.get("elicitation").is_none() {
+            let data = json!({ "requiredCapabilities": { "elicitation": {} } });
+            let error =
+                json!({ "code": -32021, "message": "missing required client capability", "data": data });
+            return self.out().say(&json!({ "jsonrpc": "2.0", "id": id, "error": error }));
+        }
         match message["params"]["inputResponses"].get("word") {
             Some(answer) => self.text(id, &answer.to_string()),
             None => {
