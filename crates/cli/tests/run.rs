@@ -23,5 +23,7 @@ mod stdio;
 mod traces;
 #[path = "run/trust.rs"]
 mod trust;
+#[path = "run/trusting.rs"]
+mod trusting;
 #[path = "run/two_commands.rs"]
 mod two_commands;

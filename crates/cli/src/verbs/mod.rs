@@ -4,6 +4,7 @@
 
 pub(crate) mod bridge;
 mod call;
+mod config;
 mod hint;
 mod list;
 mod login;
@@ -12,6 +13,7 @@ mod prompt;
 mod read;
 pub(crate) mod run;
 mod show;
+mod trust;
 
 use std::process::ExitCode;
 
@@ -47,8 +49,18 @@ pub(crate) fn run(verb: &Verb) -> ExitCode {
         Verb::Logout(door) => at(door.format, login::logout(door)),
         Verb::Auth(door) => at(door.format, login::status(door)),
         Verb::Policy(verb) => at(verb.policies().format, policy::policy(verb)),
+        Verb::Trust(trusting) => ended(trusting.format, trust::trust(trusting)),
+        Verb::Config(verb) => ended(verb.format(), config::config(verb)),
         // Those that serve are not on a server.
         Verb::Demo { .. } | Verb::AuthServer(_) | Verb::Run(_) | Verb::Bridge(_) => ExitCode::SUCCESS,
+    }
+}
+
+/// What needs no runtime, and ends as programs do when they are interrupted.
+fn ended(format: Format, outcome: Result<(), Failure>) -> ExitCode {
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => failure.report(format),
     }
 }
 
