@@ -70,11 +70,6 @@ struct Person {
 }
 
 impl Catalogs {
-    /// Everybody's, if it is there.
-    pub(super) fn shared(&self) -> Option<Arc<View>> {
-        lock(&self.state).shared.clone()
-    }
-
     /// What this principal sees, if it is there.
     pub(super) fn known(&self, principal: &Principal) -> Option<Arc<View>> {
         let known = lock(&self.state);
@@ -208,7 +203,7 @@ impl Gateway {
     }
 
     /// The servers at which somebody has a login of their own.
-    async fn logins_of(&self, principal: &Principal) -> Vec<String> {
+    pub(crate) async fn logins_of(&self, principal: &Principal) -> Vec<String> {
         let Some(logins) = &self.logins else { return Vec::new() };
         if let Some(known) = self.catalogs.logins(principal) {
             return known;
