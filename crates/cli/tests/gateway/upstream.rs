@@ -167,10 +167,20 @@ impl Server {
             std::thread::sleep(Duration::from_secs(600));
         }
         let stdin = std::io::stdin();
-        let mut line = String::new();
+        let (mut line, mut heard) = (String::new(), 0_usize);
         while stdin.lock().read_line(&mut line).unwrap_or_default() > 0 {
             self.note(&line.clone());
             let message: Value = serde_json::from_str(&line).expect("JSON");
+            heard += 1;
+            match self.vice.split_once(' ') {
+                Some(("dies", at)) if at == heard.to_string() => std::process::exit(9),
+                Some(("stammers", at)) if at == heard.to_string() => {
+                    self.out()
+                        .raw(&format!(r#"{{"jsonrpc":"2.0","id":{},"result":{{"tools":["#, message["id"]));
+                    std::process::exit(9);
+                }
+                _ => {}
+            }
             self.hear(&message, &line);
             line.clear();
         }
@@ -306,7 +316,11 @@ impl Server {
             "exit" => match arguments["how"].as_str().unwrap_or_default() {
                 "0" => std::process::exit(0),
                 "1" => std::process::exit(1),
-                how => crate::stage::signal(std::process::id(), how),
+                // The first SIGSEGV is taken by Rust's own handler, which then steps aside.
+                how => loop {
+                    crate::stage::signal(std::process::id(), how);
+                    std::thread::sleep(Duration::from_millis(20));
+                },
             },
             "sleep" => {
                 let (out, id, time) = (self.out(), id.clone(), Duration::from_millis(number("ms")));
