@@ -96,7 +96,10 @@ impl Gateway<'_> {
     {
         let server = host.server().build()?;
         let transport = StdioTransport::open(Policy::default().line_bytes)?;
-        let serving = async { Ok(server.serve_until(transport, told_to_end(metrics)).await?) };
+        let serving = async {
+            host.look_around().await;
+            Ok(server.serve_until(transport, told_to_end(metrics)).await?)
+        };
         Ok(until_told_twice(metrics, serving, meanwhile(Arc::clone(host), None)).await)
     }
 

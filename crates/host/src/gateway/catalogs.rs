@@ -73,11 +73,6 @@ struct Person {
 }
 
 impl Catalogs {
-    /// Everybody's, if it is there.
-    pub(super) fn shared(&self) -> Option<Arc<View>> {
-        lock(&self.state).shared.clone()
-    }
-
     /// What this principal sees, if it is there.
     pub(super) fn known(&self, principal: &Principal, apart: bool) -> Option<Arc<View>> {
         let known = lock(&self.state);
@@ -226,7 +221,7 @@ impl Gateway {
     }
 
     /// The servers at which somebody has a login of their own.
-    async fn logins_of(&self, principal: &Principal) -> Vec<String> {
+    pub(crate) async fn logins_of(&self, principal: &Principal) -> Vec<String> {
         if self.logins.is_none() && !self.consent.tells_callers_apart() {
             return Vec::new();
         }

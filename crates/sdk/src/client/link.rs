@@ -309,7 +309,8 @@ impl Link {
     }
 
     /// Gives a log message to the request that it belongs to: the one that it came with or, where messages do not
-    /// say, the only one that hears any. Given back if there is none: who else may read it is not decided here.
+    /// say, the only one that hears any, if servers do not also log by themselves. Given back if there is none: who
+    /// else may read it is not decided here.
     pub(super) fn log(
         &self,
         of: Option<&RequestId>,
@@ -318,7 +319,7 @@ impl Link {
         let mut table = self.table();
         let id = match of {
             Some(id) => id.as_i64(),
-            None if table.hearing.len() == 1 => table.hearing.first().copied(),
+            None if table.hearing.len() == 1 && !self.logs_by_session() => table.hearing.first().copied(),
             None => None,
         };
         let entry = id.and_then(|id| table.pending.get_mut(id)).filter(|entry| entry.hears_log);
@@ -330,6 +331,11 @@ impl Link {
             }
             None => Err(message),
         }
+    }
+
+    /// Whether the server logs for the whole session, in and out of requests.
+    fn logs_by_session(&self) -> bool {
+        self.session.get().is_some_and(|session| session.rules.has_set_level)
     }
 
     /// When the next request expires.
