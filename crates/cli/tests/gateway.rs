@@ -5,6 +5,8 @@
 //! are only nets under tests that would otherwise hang. `gateway/README.md` says which test holds which row.
 #![cfg(unix)]
 
+#[path = "../../host/tests/login/browser.rs"]
+mod browser;
 #[path = "gateway/stage.rs"]
 mod stage;
 #[path = "gateway/upstream.rs"]
@@ -18,6 +20,8 @@ mod bounds;
 mod ends;
 #[path = "gateway/headers.rs"]
 mod headers;
+#[path = "gateway/logins.rs"]
+mod logins;
 #[path = "gateway/mixed.rs"]
 mod mixed;
 #[path = "gateway/names.rs"]

@@ -7,6 +7,7 @@ mod address;
 pub(crate) mod entry;
 
 use std::path::Path;
+use std::pin::pin;
 use std::sync::Arc;
 
 use contexture::auth::{Protection, default_store};
@@ -67,14 +68,15 @@ impl Gateway<'_> {
             () = interrupted() => return Err(Failure::interrupted()),
             host = Host::start(config, services) => host.map_err(Failure::usage)?,
         };
-        let served = match &self.face.listen {
-            None => self.over_stdio(&host, &metrics, meanwhile).await,
+        let ended = match &self.face.listen {
+            None => self.over_stdio(&host, &metrics, meanwhile).await?,
             Some(address) => {
                 let protection = protection.map(|(protection, _)| protection);
                 let http = self.http(host.server(), &metrics, &logins, protection)?;
-                self.over_http(http, address, &host, &metrics, &logins, meanwhile).await
+                self.over_http(http, address, &host, &metrics, &logins, meanwhile).await?
             }
         };
+        let Ended::InOrder(served) = ended else { return Err(Failure::interrupted()) };
         tokio::select! {
             biased;
             () = interrupted() => return Err(Failure::interrupted()),
@@ -89,17 +91,22 @@ impl Gateway<'_> {
         host: &Arc<Host>,
         metrics: &Arc<Metrics>,
         meanwhile: impl FnOnce(Arc<Host>, Option<String>) -> F,
-    ) -> Result<(), Failure>
+    ) -> Result<Ended, Failure>
     where
         F: Future<Output = ()>,
     {
         let server = host.server().build()?;
         let transport = StdioTransport::open(Policy::default().line_bytes)?;
         let serving = async {
-            host.look_around().await;
-            Ok(server.serve_until(transport, told_to_end(metrics)).await?)
+            let mut told = pin!(told_to_end(metrics));
+            tokio::select! {
+                biased;
+                () = &mut told => return Ok(()),
+                () = host.look_around() => {}
+            }
+            Ok(server.serve_until(transport, told).await?)
         };
-        until_told_twice(metrics, serving, meanwhile(Arc::clone(host), None)).await
+        Ok(until_told_twice(metrics, serving, meanwhile(Arc::clone(host), None)).await)
     }
 
     async fn over_http<F>(
@@ -110,7 +117,7 @@ impl Gateway<'_> {
         metrics: &Arc<Metrics>,
         logins: &Logins,
         meanwhile: impl FnOnce(Arc<Host>, Option<String>) -> F,
-    ) -> Result<(), Failure>
+    ) -> Result<Ended, Failure>
     where
         F: Future<Output = ()>,
     {
@@ -121,7 +128,7 @@ impl Gateway<'_> {
         logins.reached_at(&url)?;
         note(&format!("listening on {}", bound.url()));
         let serving = async { Ok(bound.serve_until(told_to_end(metrics)).await?) };
-        until_told_twice(metrics, serving, meanwhile(Arc::clone(host), Some(url))).await
+        Ok(until_told_twice(metrics, serving, meanwhile(Arc::clone(host), Some(url))).await)
     }
 
     fn http(
@@ -165,6 +172,14 @@ impl Gateway<'_> {
     }
 }
 
+/// How serving ended.
+enum Ended {
+    /// What had begun was finished, as far as the grace allowed.
+    InOrder(Result<(), Failure>),
+    /// Nobody wants to wait.
+    AtOnce,
+}
+
 /// Ready when no more is to be begun.
 async fn told_to_end(metrics: &Metrics) {
     interrupted().await;
@@ -177,7 +192,7 @@ async fn until_told_twice(
     metrics: &Metrics,
     serving: impl Future<Output = Result<(), Failure>>,
     meanwhile: impl Future<Output = ()>,
-) -> Result<(), Failure> {
+) -> Ended {
     let twice = async {
         // The first word is heard by both; the second one counts from when the first has had its effect.
         interrupted().await;
@@ -191,9 +206,9 @@ async fn until_told_twice(
         std::future::pending::<()>().await;
     };
     tokio::select! {
-        served = serving => served,
-        () = twice => Err(Failure::interrupted()),
-        () = endless => Ok(()),
+        served = serving => Ended::InOrder(served),
+        () = twice => Ended::AtOnce,
+        () = endless => Ended::AtOnce,
     }
 }
 

@@ -78,7 +78,7 @@ async fn j17_told_twice_it_ends_at_once() {
     let folder = Folder::new();
     let one = Upstream::new(&folder, "one", "legacy");
     let mut gateway =
-        Gateway::with(folder, allowing(json!({ "one": one.entry })), &["--grace", "50s"], &[]).await;
+        Gateway::with(folder, allowing(json!({ "one": one.entry })), &["--grace", "50"], &[]).await;
     let client = gateway.client(ERAS[0]).await;
     text(&client, "one__echo", json!({})).await;
     let under_way = tokio::spawn({

@@ -155,7 +155,7 @@ async fn j30_questions_reach_the_person_whose_call_it_is() {
 
 #[tokio::test]
 async fn j30_who_cannot_be_asked_is_not_asked() {
-    for era in ["legacy", "modern"] {
+    for era in ["legacy", "modern", "modern asking"] {
         for revision in ERAS {
             let (gateway, _one) = one(era).await;
             // Somebody else can be asked, and must not be.

@@ -64,11 +64,15 @@ async fn j02_the_first_keeps_its_name() {
     assert_eq!(tools(&client).await.len(), 4);
     // The second one now claims what is the first one's.
     text(&client, "add", json!({ "tool": "other" })).await;
-    until("J02: the change is seen", || gateway.log.text().contains("other")).await;
+    let lists = || first.heard().iter().filter(|it| it["method"] == "tools/list").count();
+    until("J02: the change is seen", || lists() >= 2).await;
+    tools(&client).await;
     text(&client, "other", json!({})).await;
     assert_eq!((first.calls("other"), second.calls("other")), (0, 1), "J02: a name was taken over");
     let names = tools(&client).await;
     assert_eq!(names.iter().filter(|name| *name == "other").count(), 1, "J02: {names:?}");
+    let log = gateway.log.text();
+    assert!(log.contains("other"), "J02: nobody is warned: {log}");
 }
 
 #[tokio::test]

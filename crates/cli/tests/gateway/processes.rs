@@ -1,6 +1,6 @@
 //! Servers as processes: noise, death, deafness, and what they inherit (H01 to H14).
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::stage::{
     ERAS, Folder, Gateway, Pipe, allowing, call, corpses_of, is_alive, meta, text, tools, until,
@@ -230,11 +230,8 @@ async fn h11_arguments_are_literal() {
         "",
     ];
     let mut entry = one.entry.clone();
-    // Behind `--`, the harness takes them for names of tests, of which there are none.
     let arguments = entry["args"].as_array_mut().expect("arguments");
-    let script =
-        arguments[1].as_str().expect("a script").replace("--test-threads=1", "--test-threads=1 \"$@\"");
-    let script = script.replace(r#"exec "$0""#, r#"export TRAPS; exec "$0""#).replace("\"$@\"", "");
+    let script = arguments[1].as_str().expect("a script").to_owned();
     arguments[1] = json!(format!(r#"for a; do printf '%s\0' "$a"; done > "$OUT"; {script}"#));
     arguments.extend(traps.iter().map(|trap| json!(trap)));
     let out = folder.path("argv");
@@ -307,15 +304,20 @@ async fn h14_children_inherit_no_descriptors() {
     let links: Vec<String> =
         serde_json::from_str(&text(&client, "two__fds", json!({})).await).expect("a list");
     assert!(!links.is_empty());
-    let foreign: Vec<&String> = links
-        .iter()
-        .filter(|link| {
-            link.starts_with("socket:") || link.contains("eventpoll") || **link == audit.display().to_string()
-        })
+    // What this test was started with itself, it could not keep from anybody.
+    let own: Vec<String> = std::fs::read_dir("/proc/self/fd")
+        .expect("descriptors")
+        .flatten()
+        .filter_map(|it| Some(std::fs::read_link(it.path()).ok()?.display().to_string()))
         .collect();
+    let links: Vec<&String> = links.iter().filter(|link| !own.contains(link)).collect();
+    let audit = audit.display().to_string();
+    let is_foreign =
+        |link: &&&String| link.starts_with("socket:") || link.contains("eventpoll") || ***link == audit;
+    let foreign: Vec<_> = links.iter().filter(is_foreign).collect();
     assert!(foreign.is_empty(), "H14: {foreign:?} of {links:?}");
-    let pipes =
-        links.iter().filter(|link| link.starts_with("pipe:")).collect::<std::collections::BTreeSet<_>>();
+    let pipes: std::collections::BTreeSet<_> =
+        links.iter().filter(|link| link.starts_with("pipe:")).collect();
     assert!(pipes.len() <= 3, "H14: {links:?}");
 }
 
@@ -330,5 +332,4 @@ async fn h05_children_end_with_a_gateway_that_is_killed() {
     let pids: Vec<u32> = bad.pids().into_iter().chain(good.pids()).collect();
     assert!(pids.len() >= 2);
     until("H05: the children end", || pids.iter().all(|pid| !is_alive(*pid))).await;
-    let _: Value = json!(null);
 }

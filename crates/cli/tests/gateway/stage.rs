@@ -109,7 +109,7 @@ pub(crate) struct Gateway {
     pub(crate) url: String,
     pub(crate) port: u16,
     pub(crate) log: Log,
-    pub(crate) folder: Folder,
+    _folder: Folder,
 }
 
 impl Gateway {
@@ -148,7 +148,7 @@ impl Gateway {
         let url = started.await.unwrap_or_else(|status| panic!("it ended with {status}: {}", log.text()));
         let port =
             url.split(':').nth(2).and_then(|rest| rest.split('/').next()?.parse().ok()).expect("a port");
-        Self { child, pid, url, port, log, folder }
+        Self { child, pid, url, port, log, _folder: folder }
     }
 
     pub(crate) async fn client(&self, revision: Revision) -> Client {

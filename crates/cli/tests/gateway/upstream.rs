@@ -228,6 +228,14 @@ impl Server {
             }
             "completion/complete" => self.result(id, json!({ "completion": { "values": ["word"] } })),
             "resources/subscribe" | "resources/unsubscribe" | "logging/setLevel" | "ping" => self.result(id, json!({})),
+            "subscriptions/listen" if self.is_modern && self.vice != "aloof" => {
+                let params = json!({
+                    "notifications": message["params"]["notifications"],
+                    "_meta": { "io.modelcontextprotocol/subscriptionId": id },
+                });
+                let method = "notifications/subscriptions/acknowledged";
+                self.out().say(&json!({ "jsonrpc": "2.0", "method": method, "params": params }));
+            }
             "tools/call" => self.call(id, message, line),
             _ if id.is_null() => {}
             _ => {
@@ -394,6 +402,13 @@ impl Server {
             let request =
                 json!({ "jsonrpc": "2.0", "id": "q", "method": "elicitation/create", "params": form });
             return self.out().say(&request);
+        }
+        let declared = &message["params"]["_meta"]["io.modelcontextprotocol/clientCapabilities"];
+        if self.vice != "asking" && declared.get("elicitation").is_none() {
+            let data = json!({ "requiredCapabilities": { "elicitation": {} } });
+            let error =
+                json!({ "code": -32021, "message": "missing required client capability", "data": data });
+            return self.out().say(&json!({ "jsonrpc": "2.0", "id": id, "error": error }));
         }
         match message["params"]["inputResponses"].get("word") {
             Some(answer) => self.text(id, &answer.to_string()),
