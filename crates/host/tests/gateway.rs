@@ -5,6 +5,12 @@ mod rich;
 #[path = "gateway/support.rs"]
 mod support;
 
+#[allow(dead_code, reason = "the program that it was written for uses the rest")]
+#[path = "sampling/scripted.rs"]
+mod scripted;
+
+#[path = "gateway/answers.rs"]
+mod answers;
 #[path = "gateway/asks.rs"]
 mod asks;
 #[path = "gateway/calls.rs"]

@@ -110,7 +110,8 @@ pub(crate) fn together<T>(work: impl Future<Output = Result<T, Failure>>) -> Res
 /// One connection is served fastest by the thread that reads it; many share all threads.
 pub(crate) fn serve(face: &Face, work: impl Future<Output = Result<(), Failure>>) -> Result<(), Failure> {
     use tokio::runtime::Builder;
-    let runtime = if face.listen.is_some() { Builder::new_multi_thread() } else { Builder::new_current_thread() };
+    let runtime =
+        if face.listen.is_some() { Builder::new_multi_thread() } else { Builder::new_current_thread() };
     run_on(runtime, CHILDREN, work)
 }
 

@@ -4,6 +4,7 @@ use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::Stdio;
 
 use contexture::Client;
+use contexture::revision::Revision;
 use serde_json::json;
 
 use crate::stage::{Gateway, Home, ended, terminate, until};
@@ -136,4 +137,22 @@ async fn a_server_that_never_answers_keeps_nobody_from_ending() {
     terminate(&bridge);
     assert_eq!(ended(&mut bridge).await.code(), Some(130), "it had not begun to serve");
     until("no server is left", async || home.running() == 0).await;
+}
+
+/// Clients that only listen have nothing that could be finished.
+#[tokio::test]
+async fn streams_that_only_listen_are_ended_at_once() {
+    let home = Home::new();
+    let config = home.config(&json!({ "one": home.demo() }));
+    let gateway =
+        Gateway::start(&home, &["run", "--config", &config, "--listen", "127.0.0.1:0", "--grace", "600"]);
+    let legacy = gateway.client_of(&Revision::LEGACY).await;
+    legacy.call("one__echo", json!({ "message": "x" })).await.expect("an answer");
+    let modern = Client::builder().revisions(&Revision::MODERN).watch_lists();
+    let modern = modern.connect(gateway.url.as_str()).await.expect("a client");
+    modern.call("one__echo", json!({ "message": "x" })).await.expect("an answer");
+    let page = gateway.get("/metrics", None);
+    assert!(page.lines().any(|line| line == "contexture_sessions 1"), "{page}");
+    gateway.terminate();
+    assert_eq!(gateway.ended().await.code(), Some(0));
 }

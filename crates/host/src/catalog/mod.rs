@@ -208,7 +208,8 @@ impl Catalog {
 
     /// What the servers say about themselves to models, each under its name.
     pub fn instructions(&self) -> Option<String> {
-        let known = self.served.iter().filter_map(|served| Some((&*served.entry, &**served.offer.as_ref().ok()?)));
+        let known =
+            self.served.iter().filter_map(|served| Some((&*served.entry, &**served.offer.as_ref().ok()?)));
         instructions(known)
     }
 
@@ -226,7 +227,9 @@ impl Catalog {
 }
 
 /// What servers say about themselves to models, each under its name.
-pub(crate) fn instructions<'a>(servers: impl Iterator<Item = (&'a ServerEntry, &'a Offer)>) -> Option<String> {
+pub(crate) fn instructions<'a>(
+    servers: impl Iterator<Item = (&'a ServerEntry, &'a Offer)>,
+) -> Option<String> {
     let said = servers.filter_map(|(entry, offer)| {
         let said: String = offer.instructions.as_deref()?.chars().take(INSTRUCTION_CHARS).collect();
         Some(match entry.prefix.then(|| names::slug(&entry.name)) {

@@ -9,7 +9,7 @@ use contexture::engine::Peer;
 use contexture::model::{
     ClientCapabilities, ElicitationCapability, JsonObject, ListChangedCapability, SamplingCapability,
 };
-use contexture::revision::Era;
+use contexture::revision::Revision;
 use contexture::server::{Context, Session};
 
 use crate::config::{RootsFor, ServerEntry, Sharing};
@@ -168,9 +168,9 @@ impl Audience {
         self.declares
     }
 
-    /// Which connection is theirs, at a server of this era; of one that is not known yet, as if it were an older one.
-    pub(super) fn key(&self, sharing: Sharing, era: Option<Era>) -> Key {
-        let asks = era != Some(Era::Modern);
+    /// Which connection is theirs, at a server of this revision; of one that is not known yet, as if it could ask.
+    pub(super) fn key(&self, sharing: Sharing, revision: Option<Revision>) -> Key {
+        let asks = revision.is_none_or(|revision| revision.rules().has_server_requests);
         if sharing == Sharing::Everybody && !self.personal {
             // Whoever is asked would be asked for somebody else.
             let here = if self.asks_client { self.here } else { self.declares };

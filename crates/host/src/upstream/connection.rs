@@ -9,7 +9,6 @@ use std::time::Duration;
 
 use contexture::client::{Client, Event};
 use contexture::model::LoggingLevel;
-use contexture::revision::Era;
 use contexture::server::Session;
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep_until};
@@ -77,6 +76,11 @@ impl Connection {
 
     pub(super) fn last_used(&self) -> Instant {
         *lock(&self.last_used)
+    }
+
+    /// Whether the server asks and logs by itself, and not in answer to a request.
+    fn asks(&self) -> bool {
+        self.client.revision().rules().has_server_requests
     }
 
     pub(super) fn desk(&self) -> &Arc<Desk> {
@@ -176,7 +180,7 @@ impl Connection {
     /// Something that the server said by itself.
     fn heard(self: &Arc<Self>, upstream: &Arc<Upstream>, event: Event) -> Option<End> {
         match event {
-            Event::Log(message) if self.client.era() == Era::Legacy && self.key.is_of_one() => {
+            Event::Log(message) if self.asks() && self.key.is_of_one() => {
                 self.desk.log(message);
             }
             Event::ToolsChanged | Event::PromptsChanged | Event::ResourcesChanged => {
@@ -241,7 +245,7 @@ impl Lease {
     pub async fn log_from(&self, level: Option<LoggingLevel>) {
         let Some(level) = level else { return };
         let client = self.client();
-        if !self.logs() || client.era() == Era::Modern {
+        if !self.logs() || !self.connection.asks() {
             return;
         }
         if self.desk().wants_more(level)

@@ -153,7 +153,7 @@ impl Upstream {
     pub async fn lease(self: &Arc<Self>, who: &Audience) -> Result<Lease, Unavailable> {
         self.may_start()?;
         for _ in 0..ATTEMPTS {
-            let key = who.key(self.entry.sharing, self.revision().map(Revision::era));
+            let key = who.key(self.entry.sharing, self.revision());
             let starting = {
                 let mut table = lock(&self.table);
                 if let Some(lease) = table.take(&key, who) {
@@ -181,7 +181,7 @@ impl Upstream {
 
     /// A connection of these people that is there, if there is one.
     pub(crate) fn existing(&self, who: &Audience) -> Option<Lease> {
-        let key = who.key(self.entry.sharing, self.revision().map(Revision::era));
+        let key = who.key(self.entry.sharing, self.revision());
         lock(&self.table).share(&key, who)
     }
 

@@ -10,7 +10,7 @@ use std::future::Future;
 use std::sync::Arc;
 use std::task::Poll;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
@@ -200,7 +200,12 @@ impl Context {
     pub async fn pass_on(&self, key: &str, mut request: InputRequest) -> Result<Value> {
         prepare_any(&mut request, self.peer())?;
         self.claim(key)?;
-        self.answer_to(key, request).await
+        let method = request.method();
+        let answer = self.answer_to(key, request).await?;
+        match readable(method, &answer) {
+            Ok(()) => Ok(answer),
+            Err(error) => self.unreadable(key, &error).await,
+        }
     }
 
     /// Whether a question ends this exchange, and the handler is run again with the answer; otherwise it waits in
@@ -253,11 +258,16 @@ impl Context {
     async fn ask<T: DeserializeOwned>(&self, key: &str, request: InputRequest) -> Result<T> {
         match serde_json::from_value(self.answer_to(key, request).await?) {
             Ok(answer) => Ok(answer),
-            Err(error) if self.rules().has_server_requests => {
-                Err(Error::PeerMisbehaved(format!("its answer: {error}")))
-            }
-            Err(error) => self.refuse_answer(key, &error).await,
+            Err(error) => self.unreadable(key, &error).await,
         }
+    }
+
+    /// An answer that is none: in the modern era a fault of the request that carries it.
+    async fn unreadable<T>(&self, key: &str, error: &serde_json::Error) -> Result<T> {
+        if self.rules().has_server_requests {
+            return Err(Error::PeerMisbehaved(format!("its answer: {error}")));
+        }
+        self.refuse_answer(key, error).await
     }
 
     /// The answer as it came.
@@ -379,6 +389,15 @@ pub(super) async fn send(wire: &Arc<Wire>, request: &InputRequest, patience: Pat
         _ => return Err(Error::Misuse("an unknown kind of question".into())),
     }?;
     serde_json::from_str(answer.get()).map_err(|error| Error::PeerMisbehaved(error.to_string()))
+}
+
+/// Whether an answer to this method is one.
+fn readable(method: Method, answer: &Value) -> serde_json::Result<()> {
+    match method {
+        Method::ElicitationCreate => ElicitResult::deserialize(answer).map(drop),
+        Method::SamplingCreateMessage => CreateMessageResult::deserialize(answer).map(drop),
+        _ => ListRootsResult::deserialize(answer).map(drop),
+    }
 }
 
 fn accepted(answer: &ElicitResult) -> Result<Option<BTreeMap<String, ElicitValue>>> {

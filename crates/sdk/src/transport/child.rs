@@ -50,7 +50,7 @@ const INHERITED: &[&str] = &[
 ];
 
 /// How long the report on a child that has ended its output may wait for its exit.
-const REPORT: Duration = Duration::from_millis(500);
+const REPORT: Duration = Duration::from_secs(1);
 
 /// How to start a server.
 #[derive(Debug, Clone)]
