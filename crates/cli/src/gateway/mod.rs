@@ -7,6 +7,7 @@ mod address;
 pub(crate) mod entry;
 
 use std::path::Path;
+use std::pin::pin;
 use std::sync::Arc;
 
 use contexture::auth::{Protection, default_store};
@@ -97,8 +98,13 @@ impl Gateway<'_> {
         let server = host.server().build()?;
         let transport = StdioTransport::open(Policy::default().line_bytes)?;
         let serving = async {
-            host.look_around().await;
-            Ok(server.serve_until(transport, told_to_end(metrics)).await?)
+            let mut told = pin!(told_to_end(metrics));
+            tokio::select! {
+                biased;
+                () = &mut told => return Ok(()),
+                () = host.look_around() => {}
+            }
+            Ok(server.serve_until(transport, told).await?)
         };
         Ok(until_told_twice(metrics, serving, meanwhile(Arc::clone(host), None)).await)
     }
