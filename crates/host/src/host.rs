@@ -102,7 +102,6 @@ impl Host {
         let mut policy = Policy::default();
         policy.patience = PERSON;
         policy.drain = self.gateway.limits().drain_time;
-        policy.drain = self.gateway.limits().drain_time;
         let name = lock(&self.name).clone();
         let gateway = Arc::downgrade(&self.gateway);
         let server = Server::new(name, env!("CARGO_PKG_VERSION"))
