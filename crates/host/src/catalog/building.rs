@@ -1,9 +1,11 @@
 //! How a catalog is made of its parts: who keeps which name.
 //!
 //! Names under a server's slug are that server's alone: what a server without prefix calls `files__read` is left out where
-//! there is a server `files`, wherever they stand in the configuration.
+//! there is a server `files`, wherever they stand in the configuration. Names that are left alone are those of the server that
+//! had them first, as long as it is configured and has not given them up: a server that comes to like another's name does not
+//! get that one's calls.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use contexture::model::{CacheScope, ResourceTemplate};
@@ -33,10 +35,17 @@ struct Building {
 impl Catalog {
     /// Puts the parts together, in their order.
     pub fn build(parts: Vec<Part>) -> Self {
+        Self::build_after(parts, None)
+    }
+
+    /// The same after another catalog: who had a name that is left alone keeps it.
+    pub fn build_after(parts: Vec<Part>, previous: Option<&Self>) -> Self {
         let personal = parts.iter().any(|part| part.personal);
         let mut building = Building::of(parts);
-        let (tools, prompts) = (building.shelve(), building.shelve());
-        let (resources, templates) = (building.shelve(), building.shelve());
+        let tools = building.shelve(previous.map(|previous| &previous.tools));
+        let prompts = building.shelve(previous.map(|previous| &previous.prompts));
+        let resources = building.shelve(previous.map(|previous| &previous.resources));
+        let templates = building.shelve(previous.map(|previous| &previous.templates));
         let matchers = building.matchers(&templates);
         let lone = building.lone();
         Self {
@@ -100,24 +109,33 @@ impl Building {
     }
 
     /// One list out of the offers of all.
-    fn shelve<T: Shelved>(&mut self) -> Shelf<T> {
+    fn shelve<T: Shelved>(&mut self, previous: Option<&Shelf<T>>) -> Shelf<T> {
         let mut shelf = Shelf::new();
+        if let Some(previous) = previous {
+            self.keep_owners(previous, &mut shelf);
+        }
         for server in 0..self.served.len() {
             shelf.begin_server();
             let Ok(offer) = &self.served[server].offer else { continue };
             let offer = Arc::clone(offer);
             let entry = Arc::clone(&self.served[server].entry);
+            let name: Arc<str> = entry.name.as_str().into();
             for (item, listed) in T::items(&offer).iter().enumerate() {
                 let own = listed.definition.key();
                 if !T::filter(&entry).allows(own) {
                     continue;
                 }
                 let Some(shown) = self.name::<T>(server, own) else { continue };
-                if let Some(first) = shelf.get(&shown) {
-                    let owner = self.served.get(first.server).map_or("", |owner| &owner.entry.name);
+                let first = shelf.get(&shown).map(|first| first.entry.name.as_str());
+                let owner = shelf.owner(&shown).filter(|owner| *owner != entry.name);
+                if let Some(owner) = first.or(owner) {
                     let detail = format!("left out: server {} has it already", escaped(owner));
                     self.remarks[server].add(AlertKind::Collision, own, detail);
                     continue;
+                }
+                let shown: Arc<str> = shown.into();
+                if !entry.prefix {
+                    shelf.own(&shown, &name);
                 }
                 if T::NAMED {
                     self.look(server, T::MEMBER, entry.prefix.then_some(server), own);
@@ -125,7 +143,7 @@ impl Building {
                 shelf.push(Route {
                     server,
                     entry: Arc::clone(&entry),
-                    shown: shown.into(),
+                    shown,
                     definition: Arc::clone(&listed.definition),
                     pin: listed.pin,
                     item,
@@ -133,6 +151,24 @@ impl Building {
             }
         }
         shelf
+    }
+
+    /// Takes over whose names are whose: of servers that are not there now, and of those that still have them.
+    fn keep_owners<T: Shelved>(&self, previous: &Shelf<T>, shelf: &mut Shelf<T>) {
+        let mut offered: HashMap<&str, Option<HashSet<&str>>> = HashMap::new();
+        for served in self.served.iter().filter(|served| served.slug.is_none()) {
+            // A server that is not there cannot say that it has given a name up.
+            let has = served.offer.as_ref().ok().map(|offer| {
+                let keys = T::items(offer).iter().map(|listed| listed.definition.key());
+                keys.filter(|key| T::filter(&served.entry).allows(key)).collect()
+            });
+            offered.insert(&served.entry.name, has);
+        }
+        for (name, owner) in previous.owners() {
+            if offered.get(&**owner).is_some_and(|has| has.as_ref().is_none_or(|has| has.contains(&**name))) {
+                shelf.own(name, owner);
+            }
+        }
     }
 
     /// What something is called here, if it can be called anything.

@@ -56,6 +56,8 @@ pub(super) struct Catalogs {
 #[derive(Default)]
 struct Known {
     shared: Option<Arc<View>>,
+    /// The one before, whose names stay whose they were.
+    last: Option<Arc<View>>,
     people: HashMap<Principal, Person>,
     /// Somebody has seen a list since clients were last told of a change.
     seen: bool,
@@ -67,6 +69,7 @@ struct Person {
     /// Servers, by name, at which they have a login of their own.
     logins: Vec<String>,
     view: Option<Arc<View>>,
+    last: Option<Arc<View>>,
 }
 
 impl Catalogs {
@@ -100,9 +103,17 @@ impl Catalogs {
     pub(super) fn forget(&self, changed: Changed) -> bool {
         self.generation.fetch_add(1, Ordering::AcqRel);
         let mut known = lock(&self.state);
-        known.shared = None;
-        known.people.values_mut().for_each(|person| person.view = None);
+        let Known { shared, last, people, .. } = &mut *known;
+        step_back(shared, last);
+        people.values_mut().for_each(|person| step_back(&mut person.view, &mut person.last));
         changed.is_some() && std::mem::take(&mut known.seen)
+    }
+
+    /// What this principal saw before.
+    fn last(&self, principal: &Principal) -> Option<Arc<View>> {
+        let known = lock(&self.state);
+        let own = known.people.get(principal).filter(|person| !person.logins.is_empty());
+        own.map_or(&known.last, |person| &person.last).clone()
     }
 
     /// Tells whoever runs us what is odd about what servers offer.
@@ -133,7 +144,7 @@ impl Catalogs {
         if known.people.len() >= REMEMBERED {
             known.people.clear();
         }
-        let person = Person { logins: logins.to_vec(), view: None };
+        let person = Person { logins: logins.to_vec(), ..Person::default() };
         known.people.insert(principal.identity(), person);
     }
 
@@ -267,7 +278,9 @@ impl Gateway {
                 only_login: wants_login,
             });
         }
-        let view = Arc::new(View { catalog: Catalog::build(parts), servers, partial });
+        let last = self.catalogs.last(context.principal());
+        let catalog = Catalog::build_after(parts, last.as_ref().map(|last| &last.catalog));
+        let view = Arc::new(View { catalog, servers, partial });
         self.catalogs.tell(view.catalog.alerts());
         self.catalogs.keep(context.principal(), &view, generation);
         view
@@ -293,6 +306,13 @@ impl View {
         let alone =
             || self.servers.iter().find(|served| !served.upstream.entry().prefix && unavailable(served));
         by_name.or_else(alone)
+    }
+}
+
+/// What was seen is what was seen last.
+fn step_back(view: &mut Option<Arc<View>>, last: &mut Option<Arc<View>>) {
+    if let Some(view) = view.take() {
+        *last = Some(view);
     }
 }
 
