@@ -241,3 +241,22 @@ fn what_people_have_answered_can_be_seen_and_forgotten() {
     assert!(home.policy(&["forget", "demo"]).stdout.contains("1 answer is forgotten"));
     assert!(home.policy(&["forget", "demo"]).stdout.contains("nothing to forget"));
 }
+
+/// What `docs/policy.md` shows works as it is shown.
+#[test]
+fn the_document_is_right() {
+    let text = include_str!("../../../../docs/policy.md");
+    let blocks: Vec<Value> = text
+        .split("```json\n")
+        .skip(1)
+        .map(|block| serde_json::from_str(block.split("```").next().unwrap_or_default()).expect("JSON"))
+        .collect();
+    let [policy, sampling, table] = blocks.as_slice() else { panic!("{} blocks", blocks.len()) };
+    let home = Home::new(policy["policy"].clone());
+    let held = home.policy(&["test", &home.write("table.json", table)]);
+    assert_eq!(held.code, Some(0), "{}{}", held.stdout, held.stderr);
+    let config: contexture_host::sampling::SamplingConfig =
+        serde_json::from_value(sampling["sampling"].clone()).expect("a section");
+    let models = contexture_host::sampling::Models::new(&config).expect("models");
+    assert!(models.is_configured());
+}

@@ -8,13 +8,16 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use contexture::model::{CacheScope, ResourceTemplate};
+use contexture::Principal;
+use contexture::model::{CacheScope, ResourceTemplate, Tool};
 use contexture::uri_template::UriTemplate;
 
 use super::alert::{Alert, AlertKind, Remarks, escaped};
 use super::list::Pages;
 use super::shelf::{Route, Shelf, Shelved};
 use super::{Catalog, Part, Served, twins};
+use crate::config::ServerEntry;
+use crate::consent::{Case, Consent, Kind, hints};
 use crate::names;
 
 /// The longest name that passes as it is, where names are left alone.
@@ -62,6 +65,30 @@ impl Catalog {
             slugs: building.slugs,
             schemes: building.schemes,
         }
+    }
+}
+
+impl Catalog {
+    /// Leaves out of its lists what consent would deny this principal whatever they did with it. The ways to it stay: whoever
+    /// goes there is told why not.
+    #[must_use]
+    pub fn as_seen_by(mut self, principal: &Principal, consent: &Consent) -> Self {
+        let case = |kind, entry: &'_ ServerEntry, name: &'_ str, tool: Option<&'_ Tool>, exact| {
+            let (server, trusted, annotations) = (entry.name.as_str(), entry.trusted, tool.map(hints));
+            consent.conceals(
+                &Case { kind, server, trusted, name, principal, annotations, arguments: None },
+                exact,
+            )
+        };
+        let (tool, prompt, resource) = (Kind::Tool, Kind::Prompt, Kind::Resource);
+        self.tools.conceal(|it| case(tool, &it.entry, it.original(), Some(&it.definition), true));
+        self.prompts.conceal(|it| case(prompt, &it.entry, it.original(), None, true));
+        self.resources.conceal(|it| case(resource, &it.entry, it.original(), None, true));
+        self.templates.conceal(|it| case(resource, &it.entry, it.original(), None, false));
+        if consent.tells_callers_apart() {
+            self.scope = CacheScope::Private;
+        }
+        self
     }
 }
 
@@ -147,6 +174,7 @@ impl Building {
                     definition: Arc::clone(&listed.definition),
                     pin: listed.pin,
                     item,
+                    concealed: false,
                 });
             }
         }

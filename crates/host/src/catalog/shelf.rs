@@ -24,6 +24,8 @@ pub struct Route<T = Tool> {
     pub pin: [u8; 32],
     /// Its place among what the server listed.
     pub(super) item: usize,
+    /// Lists leave it out.
+    pub(super) concealed: bool,
 }
 
 /// What can be a list of the catalog.
@@ -90,6 +92,13 @@ impl<T> Shelf<T> {
 
     pub(super) fn routes(&self) -> &[Route<T>] {
         &self.routes
+    }
+
+    /// Leaves these out of lists.
+    pub(super) fn conceal(&mut self, is: impl Fn(&Route<T>) -> bool) {
+        for route in &mut self.routes {
+            route.concealed = is(route);
+        }
     }
 
     /// The items of the next server follow.

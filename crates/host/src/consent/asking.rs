@@ -29,6 +29,11 @@ static NO_HINTS: ToolAnnotations = ToolAnnotations {
 /// Characters of a name that are shown.
 const NAME: usize = 200;
 
+/// What a definition says about its tool, if only by leaving it out.
+pub(crate) fn hints(tool: &Tool) -> &ToolAnnotations {
+    tool.annotations.as_ref().unwrap_or(&NO_HINTS)
+}
+
 /// Something that somebody wants to do.
 #[derive(Debug, Clone, Copy)]
 pub struct Asking<'a> {
@@ -55,7 +60,6 @@ pub struct Asking<'a> {
 impl<'a> Asking<'a> {
     /// What rules see of it.
     pub fn case(&self) -> Case<'a> {
-        let hints = |tool: &'a Tool| tool.annotations.as_ref().unwrap_or(&NO_HINTS);
         Case {
             kind: self.kind,
             server: &self.server.name,

@@ -1,6 +1,6 @@
 //! Which catalog somebody sees, kept until something in it changes.
 //!
-//! All see the same, except those who have a login of their own at some server. Lists wait a short while for servers that
+//! All see the same, except those who have a login of their own at some server, and unless rules tell callers apart. Lists wait a short while for servers that
 //! are being started, and are told to have changed when these come later. Calls wait longer, if what they name is not there.
 
 use std::collections::{HashMap, HashSet};
@@ -74,20 +74,21 @@ struct Person {
 
 impl Catalogs {
     /// What this principal sees, if it is there.
-    pub(super) fn known(&self, principal: &Principal) -> Option<Arc<View>> {
+    pub(super) fn known(&self, principal: &Principal, apart: bool) -> Option<Arc<View>> {
         let known = lock(&self.state);
         match known.people.get(principal) {
-            Some(person) if !person.logins.is_empty() => person.view.clone(),
+            Some(person) if apart || !person.logins.is_empty() => person.view.clone(),
+            None if apart => None,
             _ => known.shared.clone(),
         }
     }
 
     /// The same, unless it would have to be found out first where they have a login.
-    fn ready(&self, principal: &Principal, has_logins: bool) -> Option<Arc<View>> {
+    fn ready(&self, principal: &Principal, has_logins: bool, apart: bool) -> Option<Arc<View>> {
         let known = lock(&self.state);
         match known.people.get(principal) {
-            Some(person) if !person.logins.is_empty() => person.view.clone(),
-            None if has_logins => None,
+            Some(person) if apart || !person.logins.is_empty() => person.view.clone(),
+            None if apart || has_logins => None,
             _ => known.shared.clone(),
         }
     }
@@ -148,14 +149,18 @@ impl Catalogs {
         known.people.insert(principal.identity(), person);
     }
 
-    fn keep(&self, principal: &Principal, view: &Arc<View>, generation: u64) {
+    fn keep(&self, principal: &Principal, view: &Arc<View>, generation: u64, apart: bool) {
         let mut known = lock(&self.state);
         known.seen = true;
         if self.generation.load(Ordering::Acquire) != generation {
             return;
         }
+        if apart {
+            // For what all have in common: `ready` and `known` give it to nobody then.
+            known.shared = Some(Arc::clone(view));
+        }
         match known.people.get_mut(principal) {
-            Some(person) if !person.logins.is_empty() => person.view = Some(Arc::clone(view)),
+            Some(person) if apart || !person.logins.is_empty() => person.view = Some(Arc::clone(view)),
             _ => known.shared = Some(Arc::clone(view)),
         }
     }
@@ -165,7 +170,9 @@ impl Gateway {
     /// What this client sees. Does not wait longer for slow servers than the configuration says.
     pub(super) async fn view(self: &Arc<Self>, context: &Context) -> Arc<View> {
         let principal = context.principal();
-        if let Some(view) = self.catalogs.ready(principal, self.logins.is_some()) {
+        if let Some(view) =
+            self.catalogs.ready(principal, self.logins.is_some(), self.consent.tells_callers_apart())
+        {
             return view;
         }
         let grace = self.limits().list_grace;
@@ -215,14 +222,17 @@ impl Gateway {
 
     /// The servers at which somebody has a login of their own.
     pub(crate) async fn logins_of(&self, principal: &Principal) -> Vec<String> {
-        let Some(logins) = &self.logins else { return Vec::new() };
+        if self.logins.is_none() && !self.consent.tells_callers_apart() {
+            return Vec::new();
+        }
         if let Some(known) = self.catalogs.logins(principal) {
             return known;
         }
         let mut own = Vec::new();
         for upstream in &*self.upstreams() {
             let entry = upstream.entry();
-            if matches!(entry.login, LoginFor::User(_))
+            if let Some(logins) = &self.logins
+                && matches!(entry.login, LoginFor::User(_))
                 && entry.enabled()
                 && logins.has_login(entry, principal).await
             {
@@ -278,11 +288,12 @@ impl Gateway {
                 only_login: wants_login,
             });
         }
-        let last = self.catalogs.last(context.principal());
+        let last = self.catalogs.last(&principal);
         let catalog = Catalog::build_after(parts, last.as_ref().map(|last| &last.catalog));
+        let catalog = catalog.as_seen_by(&principal, &self.consent);
         let view = Arc::new(View { catalog, servers, partial });
         self.catalogs.tell(view.catalog.alerts());
-        self.catalogs.keep(context.principal(), &view, generation);
+        self.catalogs.keep(&principal, &view, generation, self.consent.tells_callers_apart());
         view
     }
 

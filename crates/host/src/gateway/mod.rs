@@ -295,7 +295,7 @@ impl Provider for Face {
     }
 
     fn tool(&self, principal: &Principal, name: &str) -> Option<Arc<Tool>> {
-        let view = self.0.catalogs.known(principal)?;
+        let view = self.0.catalogs.known(principal, self.0.consent.tells_callers_apart())?;
         view.catalog.tool(name).map(|route| Arc::clone(&route.definition))
     }
 
