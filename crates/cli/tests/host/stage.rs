@@ -118,7 +118,7 @@ impl Stage {
     fn alone(&self, more: &[&str]) -> Command {
         let mut command = Command::new(BINARY);
         command.arg("run").arg("--config").arg(self.file()).args(more);
-        HOMES.iter().for_each(|home| drop(command.env(home, &self.folder)));
+        command.envs(HOMES.iter().map(|home| (home, &self.folder)));
         command.current_dir(&self.folder).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
         command
     }
