@@ -11,6 +11,8 @@ mod browser;
 mod stage;
 #[path = "gateway/upstream.rs"]
 mod upstream;
+#[path = "gateway/vices.rs"]
+mod vices;
 #[path = "gateway/website.rs"]
 mod website;
 

@@ -74,6 +74,41 @@ async fn h02_children_that_die_fail_their_calls_and_are_started_again() {
     }
 }
 
+#[tokio::test]
+async fn h02_children_that_die_at_every_step_hide_no_other() {
+    for era in ["legacy", "modern"] {
+        for vice in ["dies", "stammers"] {
+            let folder = Folder::new();
+            let good = Upstream::new(&folder, "good", "legacy");
+            let mut servers = json!({ "good": good.entry });
+            let mut bad = Vec::new();
+            for step in 1..=8 {
+                let name = format!("bad{step}");
+                let upstream = Upstream::new(&folder, &name, &format!("{era} {vice} {step}"));
+                servers[&name] =
+                    upstream.with("startupTimeout", json!("10s")).with("callTimeout", json!("3s")).entry;
+                bad.push(name);
+            }
+            let gateway = Gateway::with(folder, allowing(servers), &[], &[]).await;
+            for revision in ERAS {
+                let client = gateway.client(revision).await;
+                let names = tools(&client).await;
+                assert!(names.contains(&"good__echo".to_owned()), "H02 {era} {vice}: {names:?}");
+                // Whatever comes of these, it comes, and blames the right one.
+                for name in &bad {
+                    for _ in 0..3 {
+                        if let Err(error) = call(&client, &format!("{name}__echo"), json!({})).await {
+                            assert!(error.to_string().contains(name), "H02 {era} {vice} {name}: {error}");
+                        }
+                    }
+                }
+                text(&client, "good__echo", json!({})).await;
+            }
+            until("H02: no corpse is left", || corpses_of(gateway.pid) == 0).await;
+        }
+    }
+}
+
 /// A server of a few lines that closes its output when a tool is called, and goes on living.
 const HALF: &str = r#"echo $$ > "$0"
 while read -r l; do

@@ -100,31 +100,31 @@ fn act() {
 }
 
 #[derive(Clone)]
-struct Out(Arc<Mutex<File>>);
+pub(crate) struct Out(Arc<Mutex<File>>);
 
 impl Out {
     /// Ends with the reader.
-    fn raw(&self, text: &str) {
+    pub(crate) fn raw(&self, text: &str) {
         let mut out = self.0.lock().expect("nobody panicked");
         if out.write_all(text.as_bytes()).is_err() {
             std::process::exit(0);
         }
     }
 
-    fn say(&self, message: &Value) {
+    pub(crate) fn say(&self, message: &Value) {
         self.raw(&format!("{message}\n"));
     }
 }
 
-struct Server {
+pub(crate) struct Server {
     out: Arc<Mutex<File>>,
     notes: File,
-    is_modern: bool,
-    vice: String,
+    pub(crate) is_modern: bool,
+    pub(crate) vice: String,
     /// Tools that were added while it ran.
-    more: Vec<String>,
+    pub(crate) more: Vec<String>,
     /// The call that waits for an answer of a person, on a legacy connection.
-    asked: Option<Value>,
+    pub(crate) asked: Option<Value>,
 }
 
 const TOOLS: [&str; 17] = [
@@ -148,7 +148,7 @@ const TOOLS: [&str; 17] = [
 ];
 
 impl Server {
-    fn out(&self) -> Out {
+    pub(crate) fn out(&self) -> Out {
         Out(Arc::clone(&self.out))
     }
 
@@ -167,23 +167,33 @@ impl Server {
             std::thread::sleep(Duration::from_secs(600));
         }
         let stdin = std::io::stdin();
-        let mut line = String::new();
+        let (mut line, mut heard) = (String::new(), 0_usize);
         while stdin.lock().read_line(&mut line).unwrap_or_default() > 0 {
             self.note(&line.clone());
             let message: Value = serde_json::from_str(&line).expect("JSON");
+            heard += 1;
+            match self.vice.split_once(' ') {
+                Some(("dies", at)) if at == heard.to_string() => std::process::exit(9),
+                Some(("stammers", at)) if at == heard.to_string() => {
+                    self.out()
+                        .raw(&format!(r#"{{"jsonrpc":"2.0","id":{},"result":{{"tools":["#, message["id"]));
+                    std::process::exit(9);
+                }
+                _ => {}
+            }
             self.hear(&message, &line);
             line.clear();
         }
     }
 
-    fn result(&self, id: &Value, mut result: Value) {
+    pub(crate) fn result(&self, id: &Value, mut result: Value) {
         if self.is_modern && result.get("resultType").is_none() {
             result["resultType"] = json!("complete");
         }
         self.out().say(&json!({ "jsonrpc": "2.0", "id": id, "result": result }));
     }
 
-    fn text(&self, id: &Value, text: &str) {
+    pub(crate) fn text(&self, id: &Value, text: &str) {
         self.result(id, json!({ "content": [{ "type": "text", "text": text }] }));
     }
 
@@ -283,146 +293,4 @@ impl Server {
         result["tools"] = json!(tools);
         self.result(id, self.lasting(result));
     }
-
-    fn call(&mut self, id: &Value, message: &Value, line: &str) {
-        let arguments = &message["params"]["arguments"];
-        let number = |name: &str| arguments[name].as_u64().unwrap_or_default();
-        match message["params"]["name"].as_str().unwrap_or_default() {
-            "env" => {
-                let all: Vec<(String, String)> =
-                    std::env::vars_os().map(|(name, value)| (lossy(&name), lossy(&value))).collect();
-                self.text(id, &json!(all).to_string());
-            }
-            "argv" => {
-                let all: Vec<String> = std::env::args_os().map(|it| lossy(&it)).collect();
-                self.text(id, &json!(all).to_string());
-            }
-            "fds" => {
-                let all = std::fs::read_dir("/proc/self/fd").expect("descriptors").flatten();
-                let links = all.filter_map(|it| std::fs::read_link(it.path()).ok());
-                let links: Vec<String> = links.map(|it| it.display().to_string()).collect();
-                self.text(id, &json!(links).to_string());
-            }
-            "exit" => match arguments["how"].as_str().unwrap_or_default() {
-                "0" => std::process::exit(0),
-                "1" => std::process::exit(1),
-                how => crate::stage::signal(std::process::id(), how),
-            },
-            "sleep" => {
-                let (out, id, time) = (self.out(), id.clone(), Duration::from_millis(number("ms")));
-                let modern = self.is_modern;
-                std::thread::spawn(move || {
-                    std::thread::sleep(time);
-                    let mut result = json!({ "content": [{ "type": "text", "text": "slept" }] });
-                    if modern {
-                        result["resultType"] = json!("complete");
-                    }
-                    out.say(&json!({ "jsonrpc": "2.0", "id": id, "result": result }));
-                });
-            }
-            "hang" => {}
-            "deaf" => loop {
-                std::thread::sleep(Duration::from_secs(60));
-            },
-            "stray" => {
-                let answer = |id: Value| json!({ "jsonrpc": "2.0", "id": id, "result": { "content": [{ "type": "text", "text": "stolen" }], "resultType": "complete" } });
-                for wrong in [json!(987_654), json!("x"), json!(null), json!(-1), json!(0)] {
-                    self.out().say(&answer(wrong));
-                }
-                for other in 0..50 {
-                    if json!(other) != *id {
-                        self.out().say(&answer(json!(other)));
-                    }
-                }
-                self.text(id, "mine");
-            }
-            "big" => self.text(id, &"x".repeat(usize::try_from(number("bytes")).unwrap_or(0))),
-            "progress" => {
-                let token = &message["params"]["_meta"]["progressToken"];
-                for step in 1..=number("steps") {
-                    let params =
-                        json!({ "progressToken": token, "progress": step, "message": arguments["word"] });
-                    self.out().say(
-                        &json!({ "jsonrpc": "2.0", "method": "notifications/progress", "params": params }),
-                    );
-                }
-                self.text(id, arguments["word"].as_str().unwrap_or_default());
-            }
-            "flood" => {
-                let kind = arguments["kind"].as_str().unwrap_or_default();
-                let params = match kind {
-                    "message" => json!({ "level": "error", "data": "x".repeat(100) }),
-                    "progress" => {
-                        json!({ "progressToken": message["params"]["_meta"]["progressToken"], "progress": 1 })
-                    }
-                    "resources/updated" => json!({ "uri": "test://one" }),
-                    _ => json!({}),
-                };
-                let one =
-                    json!({ "jsonrpc": "2.0", "method": format!("notifications/{kind}"), "params": params });
-                let lines = format!("{one}\n").repeat(1000);
-                for _ in 0..number("thousands") {
-                    self.out().raw(&lines);
-                }
-                self.text(id, "flooded");
-            }
-            "garbage" => {
-                let lines = format!("{}\n", "garbage ".repeat(128)).repeat(1024);
-                for _ in 0..number("mib") {
-                    self.out().raw(&lines);
-                }
-                self.text(id, "littered");
-            }
-            "stderr" => {
-                let line = format!("{}\n", "y".repeat(1023)).repeat(1024);
-                for _ in 0..number("mib") {
-                    std::io::stderr().write_all(line.as_bytes()).expect("somebody reads");
-                }
-                self.text(id, "said");
-            }
-            "ask" => self.ask(id, message),
-            "add" => {
-                self.more.push(arguments["tool"].as_str().unwrap_or_default().to_owned());
-                self.text(id, "added");
-                self.out().say(&json!({ "jsonrpc": "2.0", "method": "notifications/tools/list_changed" }));
-            }
-            // The line as it came.
-            _ => self.text(id, line.trim_end()),
-        }
-    }
-
-    fn ask(&mut self, id: &Value, message: &Value) {
-        let form = json!({
-            "mode": "form",
-            "message": "What is the word?",
-            "requestedSchema": { "type": "object", "properties": { "word": { "type": "string" } } },
-        });
-        if !self.is_modern {
-            self.asked = Some(id.clone());
-            let request =
-                json!({ "jsonrpc": "2.0", "id": "q", "method": "elicitation/create", "params": form });
-            return self.out().say(&request);
-        }
-        let declared = &message["params"]["_meta"]["io.modelcontextprotocol/clientCapabilities"];
-        if self.vice != "asking" && declared.get("elicitation").is_none() {
-            let data = json!({ "requiredCapabilities": { "elicitation": {} } });
-            let error =
-                json!({ "code": -32021, "message": "missing required client capability", "data": data });
-            return self.out().say(&json!({ "jsonrpc": "2.0", "id": id, "error": error }));
-        }
-        match message["params"]["inputResponses"].get("word") {
-            Some(answer) => self.text(id, &answer.to_string()),
-            None => {
-                let asked = json!({ "word": { "method": "elicitation/create", "params": form } });
-                self.result(
-                    id,
-                    json!({ "resultType": "input_required", "inputRequests": asked, "requestState": "s" }),
-                );
-            }
-        }
-    }
-}
-
-fn lossy(text: &std::ffi::OsStr) -> String {
-    text.to_string_lossy().into_owned()
 }
