@@ -180,9 +180,7 @@ impl Connection {
     /// Something that the server said by itself.
     fn heard(self: &Arc<Self>, upstream: &Arc<Upstream>, event: Event) -> Option<End> {
         match event {
-            Event::Log(message) if self.asks() && self.key.is_of_one() => {
-                self.desk.log(message);
-            }
+            Event::Log(message) if self.key.is_of_one() => self.desk.log(message),
             Event::ToolsChanged | Event::PromptsChanged | Event::ResourcesChanged => {
                 upstream.lists_changed(self)
             }
