@@ -234,6 +234,12 @@ impl Lease {
         &self.connection
     }
 
+    /// Whether all that the server says by itself is for whoever has this lease.
+    pub(crate) fn is_alone(&self) -> bool {
+        let key = &self.connection.key;
+        key.session.is_some() || key.exclusive || (key.is_of_one() && self.desk().sessions().len() <= 1)
+    }
+
     /// Whether there are log messages to be had.
     pub(crate) fn logs(&self) -> bool {
         self.connection.logs
