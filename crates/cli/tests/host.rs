@@ -4,6 +4,12 @@
 //! Each test shows on the wire what happens and what does not. That something is *not* sent is shown by something later
 //! that is: both would have come the same way.
 
+#[path = "../../host/tests/login/browser.rs"]
+#[allow(dead_code, reason = "other tests do more with it")]
+mod browser;
+#[path = "../../sdk/tests/support/issuer.rs"]
+#[allow(dead_code, reason = "other tests do more with it")]
+mod issuer;
 #[path = "host/people.rs"]
 mod people;
 #[path = "host/provider.rs"]
@@ -17,6 +23,8 @@ mod upstream;
 mod approval;
 #[path = "host/completion.rs"]
 mod completion;
+#[path = "host/deputy.rs"]
+mod deputy;
 #[path = "host/elicitation.rs"]
 mod elicitation;
 #[path = "host/isolation.rs"]
@@ -25,6 +33,8 @@ mod isolation;
 mod memory;
 #[path = "host/offers.rs"]
 mod offers;
+#[path = "host/principals.rs"]
+mod principals;
 #[path = "host/records.rs"]
 mod records;
 #[path = "host/roots.rs"]

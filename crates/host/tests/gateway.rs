@@ -19,6 +19,8 @@ mod calls;
 mod changes;
 #[path = "gateway/consent.rs"]
 mod consent;
+#[path = "gateway/deaths.rs"]
+mod deaths;
 #[path = "gateway/failures.rs"]
 mod failures;
 #[path = "gateway/parked.rs"]

@@ -13,6 +13,7 @@ mod prompt;
 mod read;
 pub(crate) mod run;
 mod show;
+mod signals;
 mod trust;
 
 use std::process::ExitCode;
@@ -26,6 +27,8 @@ use crate::exit::Failure;
 use crate::options::{Face, Format, Target, Verb};
 use crate::terminal::text::safe_json;
 use crate::terminal::{self};
+
+pub(crate) use signals::{Told, interrupted};
 
 /// How long other threads may take to let go of the servers that they have started.
 const CHILDREN: Duration = Duration::from_secs(2);
@@ -150,27 +153,6 @@ where
         () = client.close() => {}
     }
     outcome
-}
-
-/// Ready when the person or the system wants this program to end.
-pub(crate) async fn interrupted() {
-    #[cfg(unix)]
-    {
-        use tokio::signal::unix::{SignalKind, signal};
-        let signals = (signal(SignalKind::terminate()), signal(SignalKind::hangup()));
-        if let (Ok(mut terminate), Ok(mut hangup)) = signals {
-            tokio::select! {
-                _ = terminate.recv() => return,
-                _ = hangup.recv() => return,
-                done = tokio::signal::ctrl_c() => if done.is_ok() { return },
-            }
-        }
-    }
-    #[cfg(not(unix))]
-    if tokio::signal::ctrl_c().await.is_ok() {
-        return;
-    }
-    std::future::pending().await
 }
 
 /// Prints a result as the person wants it.

@@ -4,7 +4,7 @@ use std::fs;
 use std::io::{BufRead, BufReader};
 use std::ops::Deref;
 use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -19,6 +19,8 @@ use serde_json::{Value, json};
 use crate::upstream::revisions;
 
 const BINARY: &str = env!("CARGO_BIN_EXE_contexture");
+/// Where a process looks for what is its user's.
+const HOMES: [&str; 4] = ["HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_DATA_HOME"];
 /// Only a test that fails waits for so long.
 const PATIENCE: Duration = Duration::from_secs(30);
 /// The code of what was not allowed.
@@ -86,8 +88,7 @@ impl Stage {
     fn command(&self, more: &[&str]) -> ChildCommand {
         let said = self.said.clone();
         let command = ChildCommand::new(BINARY).arg("run").arg("--config").arg(self.file()).args(more);
-        let homes = ["HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_DATA_HOME"];
-        let command = homes.iter().fold(command, |command, home| command.env(*home, &self.folder));
+        let command = HOMES.iter().fold(command, |command, home| command.env(*home, &self.folder));
         command.current_dir(&self.folder).stderr(Stderr::lines(move |line| said.note(line)))
     }
 
@@ -113,15 +114,25 @@ impl Stage {
         Front { client, wire }
     }
 
+    /// The gateway without any pipe to it.
+    fn alone(&self, more: &[&str]) -> Command {
+        let mut command = Command::new(BINARY);
+        command.arg("run").arg("--config").arg(self.file()).args(more);
+        command.envs(HOMES.iter().map(|home| (home, &self.folder)));
+        command.current_dir(&self.folder).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+        command
+    }
+
+    /// How one ends that must not begin, and what it says.
+    pub(crate) fn fails(&self, more: &[&str]) -> (ExitStatus, String) {
+        let output = self.alone(more).output().expect("the gateway starts");
+        (output.status, String::from_utf8_lossy(&output.stderr).into_owned())
+    }
+
     /// A gateway that listens.
     pub(crate) fn listen(&self, more: &[&str]) -> Listening {
-        let mut command = Command::new(BINARY);
-        command.args(["run", "--listen", "127.0.0.1:0", "--config"]).arg(self.file()).args(more);
-        for home in ["HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_DATA_HOME"] {
-            command.env(home, &self.folder);
-        }
-        command.current_dir(&self.folder).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
-        let mut child = command.spawn().expect("the gateway starts");
+        let more: Vec<&str> = ["--listen", "127.0.0.1:0"].iter().chain(more).copied().collect();
+        let mut child = self.alone(&more).spawn().expect("the gateway starts");
         let mut stderr = BufReader::new(child.stderr.take().expect("a pipe"));
         let url = loop {
             let mut line = String::new();

@@ -100,7 +100,8 @@ async fn over_a_pipe_what_has_begun_is_finished_too() {
     let mut input = gateway.stdin.take().expect("a pipe");
     let mut output = BufReader::new(gateway.stdout.take().expect("a pipe")).lines();
     let hello = json!({ "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": { "name": "t", "version": "1" } });
-    let call = json!({ "name": "one__sleep", "arguments": { "ms": 1_500 } });
+    let arguments = json!({ "steps": 10, "delay_ms": 150 });
+    let call = json!({ "name": "one__countdown", "arguments": arguments, "_meta": { "progressToken": 7 } });
     for message in [
         json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello }),
         json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }),
@@ -108,7 +109,8 @@ async fn over_a_pipe_what_has_begun_is_finished_too() {
     ] {
         writeln!(input, "{message}").expect("it reads");
     }
-    until("the call is under way", async || home.running() == 1).await;
+    let begun = output.any(|line| line.is_ok_and(|line| line.contains("notifications/progress")));
+    assert!(begun, "the call is under way");
     terminate(&gateway);
     let answer =
         output.find_map(|line| line.ok().filter(|line| line.contains("\"id\":2"))).expect("an answer");
@@ -155,4 +157,18 @@ async fn streams_that_only_listen_are_ended_at_once() {
     assert!(page.lines().any(|line| line == "contexture_sessions 1"), "{page}");
     gateway.terminate();
     assert_eq!(gateway.ended().await.code(), Some(0));
+}
+
+/// While it gets to know its servers it has not begun to serve, and still hears.
+#[tokio::test]
+async fn a_word_at_the_very_beginning_is_not_lost() {
+    let home = Home::new();
+    let config = home.config(&json!({ "mute": { "command": home.mute() } }));
+    let mut command = home.command(&["run", "--config", &config]);
+    let mut gateway = command.stdin(Stdio::piped()).spawn().expect("the binary runs");
+    let _input = gateway.stdin.take();
+    until("the server was started", async || home.running() == 1).await;
+    terminate(&gateway);
+    assert_eq!(ended(&mut gateway).await.code(), Some(0));
+    until("no server is left", async || home.running() == 0).await;
 }

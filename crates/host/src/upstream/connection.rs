@@ -153,12 +153,12 @@ impl Connection {
                     }
                 }
                 () = sleep_until(due) => {
-                    if self.is_idle() && self.last_used() + idle <= Instant::now() {
-                        break End::Idle;
+                    if self.last_used() + idle > Instant::now() {
+                        continue;
                     }
-                    if self.last_used() + idle <= Instant::now() {
-                        // In use for longer than that.
-                        *lock(&self.last_used) = Instant::now();
+                    match upstream.upgrade() {
+                        Some(upstream) if !upstream.release(&self) => *lock(&self.last_used) = Instant::now(),
+                        _ => break End::Idle,
                     }
                 }
                 () = self.changed.notified() => {
@@ -190,8 +190,8 @@ impl Connection {
             Event::ElicitationComplete(id) => {
                 self.desk.sessions().iter().for_each(|session| session.url_visited(&id));
             }
-            // Among what was missed may have been any of these.
-            Event::Missed(_) => upstream.lists_changed(self),
+            // Among what was missed may have been any of these; and a new session may be one of a new server.
+            Event::Missed(_) | Event::Reconnected => upstream.lists_changed(self),
             Event::Closed(how) => return Some(End::Lost(how)),
             Event::SubscriptionEnded => {
                 return Some(End::Lost("the server ended its stream of changes".into()));

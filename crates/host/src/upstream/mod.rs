@@ -35,7 +35,7 @@ use futures_util::future::join_all;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-use crate::config::{RootsFor, ServerEntry, Standing};
+use crate::config::{RootsFor, ServerEntry, Standing, TransportSpec};
 use crate::login::Logins;
 use circuit::Circuit;
 use connection::End;
@@ -208,6 +208,19 @@ impl Upstream {
             Standing::Enabled => Ok(()),
             Standing::Disabled => refuse(State::Disabled, "it is disabled in the configuration"),
             Standing::Held { why } => refuse(State::Held, why),
+        }
+    }
+
+    /// Takes a connection out of use that nobody needs. Says whether it did: somebody may have it, or need it for news.
+    fn release(&self, connection: &Arc<Connection>) -> bool {
+        // What is only an address costs nobody a process.
+        let hears_news =
+            matches!(self.entry.transport, TransportSpec::Http { .. }) && self.is_lister(connection);
+        let mut table = lock(&self.table);
+        // Leases are given under the same lock.
+        !hears_news && connection.is_idle() && {
+            table.remove(connection);
+            true
         }
     }
 
