@@ -94,10 +94,14 @@ async fn what_was_shown_is_what_is_sent_to_the_byte() {
     for token in [r#""\u0041\/""#, "1.50e1", "-0.0"] {
         assert!(message.contains(token), "{token} is not in {message}");
     }
-    front.answer(&question, json!({ "action": "accept", "content": { "decision": "once" } })).await.expect("sent");
+    front
+        .answer(&question, json!({ "action": "accept", "content": { "decision": "once" } }))
+        .await
+        .expect("sent");
     let response = front.response(&json!("one")).await.expect("an answer");
     assert_eq!(response["result"]["content"][0]["text"], "written", "{response}");
-    let sent: Vec<_> = files.heard.all().into_iter().filter(|it| it.message["method"] == "tools/call").collect();
+    let sent: Vec<_> =
+        files.heard.all().into_iter().filter(|it| it.message["method"] == "tools/call").collect();
     assert_eq!(sent.len(), 1);
     assert!(sent[0].text.contains(arguments), "{}", sent[0].text);
 }
@@ -135,7 +139,8 @@ async fn where_nobody_can_be_asked_nothing_is_called() {
         let stage = Stage::new(json!({ "files": files.entry() }), json!({}));
         let front = stage.client(client, Client::builder()).await;
         for tool in ["write", "look", "tell"] {
-            let (code, why) = refused(front.call(format!("files__{tool}"), json!({ "path": "p", "text": "t" })).await);
+            let (code, why) =
+                refused(front.call(format!("files__{tool}"), json!({ "path": "p", "text": "t" })).await);
             assert_eq!(code, DENIED, "{client:?} {server:?} {tool}");
             // Who is refused learns how it could be allowed. At a terminal there is somebody, who does not answer.
             let is_alone = std::fs::File::open("/dev/tty").is_err();

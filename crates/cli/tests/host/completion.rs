@@ -20,7 +20,9 @@ async fn whoever_may_not_have_a_prompt_learns_nothing_of_its_values() {
             front.complete(Reference::prompt(prompt.to_owned()), argument, typed, Default::default())
         };
         let mut answers = Vec::new();
-        for (argument, typed) in [("word", "confidential-a"), ("word", "nothing-like-it"), ("no-such-argument", "")] {
+        for (argument, typed) in
+            [("word", "confidential-a"), ("word", "nothing-like-it"), ("no-such-argument", "")]
+        {
             answers.push(refused(complete("closed__greet", argument, typed).await));
         }
         assert_eq!(answers[0].0, DENIED, "{client:?} {server:?}");

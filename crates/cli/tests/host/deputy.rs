@@ -20,7 +20,8 @@ async fn issuer(server: AuthServer) -> String {
 /// A server that says who it takes its caller for.
 async fn protected(issuer: &str) -> String {
     let who = tool("who").handler(|context: Context| async move { context.principal().subject().to_owned() });
-    let http = Server::new("notes", "1").tool(who).into_http().expect("a server").protect(Protection::new(issuer));
+    let http =
+        Server::new("notes", "1").tool(who).into_http().expect("a server").protect(Protection::new(issuer));
     let bound = http.bind("127.0.0.1:0").await.expect("a port");
     let url = bound.url();
     tokio::spawn(bound.serve_until(std::future::pending()));
@@ -49,10 +50,16 @@ fn visits(client: &'static str, button: &'static str, far: String) -> Elicitatio
     elicitation.urls()
 }
 
-async fn connect(gateway: &Listening, id: &'static str, revision: Revision, elicitation: Elicitation) -> Client {
+async fn connect(
+    gateway: &Listening,
+    id: &'static str,
+    revision: Revision,
+    elicitation: Elicitation,
+) -> Client {
     let authorization =
         Authorization::visitor(SignsIn(Browser::of("ada"))).client_id(id).store(MemoryStore::new());
-    let builder = Client::builder().revisions(&[revision]).authorization(authorization).elicitation(elicitation);
+    let builder =
+        Client::builder().revisions(&[revision]).authorization(authorization).elicitation(elicitation);
     builder.connect(&gateway.url).await.expect("a client")
 }
 
@@ -77,9 +84,17 @@ async fn a_second_program_of_the_same_person_is_asked_about() {
         let denied = other.call("notes__who", ()).await;
         let words = denied.map(|reply| reply.text()).expect_err("nobody agreed to this one").to_string();
         assert!(words.contains("said no"), "{revision}: {words}");
-        assert_eq!(app.call("notes__who", ()).await.expect("an answer").text(), "ada.far", "the first goes on");
+        assert_eq!(
+            app.call("notes__who", ()).await.expect("an answer").text(),
+            "ada.far",
+            "the first goes on"
+        );
 
         let asked_again = connect(&gateway, "other", revision, visits("other", "agree", far.clone())).await;
-        assert_eq!(asked_again.call("notes__who", ()).await.expect("an answer").text(), "ada.far", "{revision}");
+        assert_eq!(
+            asked_again.call("notes__who", ()).await.expect("an answer").text(),
+            "ada.far",
+            "{revision}"
+        );
     }
 }

@@ -126,7 +126,8 @@ async fn a_server_may_have_to_be_let_ask() {
         { "kinds": ["elicitation"], "decision": "ask" }, { "kinds": ["tool"], "decision": "allow" },
     ] } });
     let stage = Stage::new(json!({ "post": post.entry() }), policy);
-    let person = Person::saying([ElicitAnswer::Decline, ElicitAnswer::accept([("decision", "once")]), named("Ada")]);
+    let person =
+        Person::saying([ElicitAnswer::Decline, ElicitAnswer::accept([("decision", "once")]), named("Ada")]);
     let front = stage.client(Era::Legacy, person.client()).await;
     assert!(front.call("post__ask", ()).await.expect("an answer").is_error());
     assert_eq!(person.questions().len(), 1, "its own question is not shown");

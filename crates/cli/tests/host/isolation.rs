@@ -43,9 +43,15 @@ async fn each_server_hears_only_what_is_for_it() {
             assert!(!heard.contains(foreign), "{client:?} {server:?}: {foreign} in\n{heard}");
         }
         assert!(!other.contains("for-blog") && !other.contains("blog"), "{client:?} {server:?}: {other}");
-        assert!(other.contains("KEY-OF-VAULT") && other.contains("WORD-FOR-VAULT"), "it was there to be seen");
+        assert!(
+            other.contains("KEY-OF-VAULT") && other.contains("WORD-FOR-VAULT"),
+            "it was there to be seen"
+        );
         // Names are the server's own again when they arrive.
-        assert!(blog.heard.calls("repeat").len() == 1 && blog.heard.of("prompts/get")[0]["params"]["name"] == "greet");
+        assert!(
+            blog.heard.calls("repeat").len() == 1
+                && blog.heard.of("prompts/get")[0]["params"]["name"] == "greet"
+        );
         assert_eq!(blog.heard.of("resources/read")[0]["params"]["uri"], "note://plain");
     }
 }
@@ -53,7 +59,8 @@ async fn each_server_hears_only_what_is_for_it() {
 // covers: SEC-SERVER-ISOLATION
 #[tokio::test]
 async fn a_name_of_one_server_leads_to_no_other() {
-    let (vault, blog) = (Upstream::start("vault", Era::Legacy).await, Upstream::start("blog", Era::Legacy).await);
+    let (vault, blog) =
+        (Upstream::start("vault", Era::Legacy).await, Upstream::start("blog", Era::Legacy).await);
     let stage = Stage::new(json!({ "vault": vault.entry(), "blog": blog.entry() }), open());
     let front = stage.client(Era::Legacy, Client::builder()).await;
     for uri in ["note://secret", "blog+vault+note://secret", "vault.blog+note://secret"] {
@@ -89,7 +96,8 @@ async fn no_server_gets_the_context_of_others_by_asking_for_it() {
     let front = stage.client(Era::Legacy, person.client().sampling(model)).await;
     assert_eq!(front.text("curious__think", json!({})).await, "words");
     let sent = front.wire.sent_by(contexture::testing::Side::Server);
-    let asked: Vec<&Value> = sent.iter().filter(|message| message["method"] == "sampling/createMessage").collect();
+    let asked: Vec<&Value> =
+        sent.iter().filter(|message| message["method"] == "sampling/createMessage").collect();
     assert_eq!(asked.len(), 1);
     let context = &asked[0]["params"]["includeContext"];
     assert!(context.is_null() || context == "none", "{}", asked[0]);

@@ -66,7 +66,10 @@ async fn people_see_it_with_the_verb_for_it() {
     let listening = stage.listen(&[]);
     let url = listening.url.clone();
     let listed = tokio::task::spawn_blocking(move || {
-        Command::new(env!("CARGO_BIN_EXE_contexture")).args(["tools", "list", "--format", "json", "--", &url]).output().expect("it runs")
+        Command::new(env!("CARGO_BIN_EXE_contexture"))
+            .args(["tools", "list", "--format", "json", "--", &url])
+            .output()
+            .expect("it runs")
     });
     let output = listed.await.expect("no panic");
     let text = String::from_utf8(output.stdout).expect("text");

@@ -25,8 +25,14 @@ async fn connect(gateway: &Listening, token: &str, era: Era, builder: Builder) -
 async fn post(url: &str, headers: &[(&str, &str)], body: &Value) -> (u16, String, String) {
     let (host, path) = url.trim_start_matches("http://").split_once('/').expect("a path");
     let mut head = format!("POST /{path} HTTP/1.1\r\nconnection: close\r\n");
-    let own = [("host", host), ("content-type", "application/json"), ("accept", "application/json, text/event-stream")];
-    for (name, value) in own.iter().filter(|(own, _)| headers.iter().all(|(name, _)| name != own)).chain(headers) {
+    let own = [
+        ("host", host),
+        ("content-type", "application/json"),
+        ("accept", "application/json, text/event-stream"),
+    ];
+    for (name, value) in
+        own.iter().filter(|(own, _)| headers.iter().all(|(name, _)| name != own)).chain(headers)
+    {
         head.push_str(&format!("{name}: {value}\r\n"));
     }
     let body = body.to_string();
@@ -51,7 +57,8 @@ fn hello() -> Value {
 async fn nothing_of_one_person_is_anothers() {
     for (client, server) in ERAS.into_iter().flat_map(|client| ERAS.map(|server| (client, server))) {
         let (issuer, notes) = (Issuer::start().await, Upstream::start("notes", server).await);
-        let rules = json!([{ "tool": "write", "decision": "ask" }, { "kinds": ["tool"], "decision": "allow" }]);
+        let rules =
+            json!([{ "tool": "write", "decision": "ask" }, { "kinds": ["tool"], "decision": "allow" }]);
         let stage = Stage::new(json!({ "notes": notes.entry() }), json!({ "policy": { "rules": rules } }));
         let gateway = stage.listen(&["--protect", &issuer.url]);
         let tokens = ["ada", "ben"].map(|name| token(&issuer, name, &gateway));
@@ -74,7 +81,8 @@ async fn nothing_of_one_person_is_anothers() {
         let heard = notes.heard.all();
         // No two of them meet on one connection, and who they are is proven here and nowhere else.
         let session = |word: &str| {
-            let of = heard.iter().find(|it| it.message["params"]["arguments"]["word"] == word).expect("a call");
+            let of =
+                heard.iter().find(|it| it.message["params"]["arguments"]["word"] == word).expect("a call");
             of.head.lines().find(|line| line.starts_with("mcp-session-id")).map(str::to_owned)
         };
         if server == Era::Legacy {
@@ -91,7 +99,11 @@ async fn nothing_of_one_person_is_anothers() {
             .iter()
             .map(|line| json!([line["issuer"], line["subject"]]))
             .collect();
-        assert_eq!(subjects, [json!([issuer.url, "ada"]), json!([issuer.url, "ben"])], "{client:?} {server:?}");
+        assert_eq!(
+            subjects,
+            [json!([issuer.url, "ada"]), json!([issuer.url, "ben"])],
+            "{client:?} {server:?}"
+        );
     }
 }
 

@@ -39,7 +39,12 @@ impl Provider {
 
     /// What it was asked so far.
     pub(crate) fn asked(&self) -> Vec<Value> {
-        self.asked.lock().unwrap_or_else(PoisonError::into_inner).iter().map(|(_, body)| body.clone()).collect()
+        self.asked
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .iter()
+            .map(|(_, body)| body.clone())
+            .collect()
     }
 
     /// Everything that came, headers too.

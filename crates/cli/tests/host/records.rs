@@ -15,11 +15,13 @@ use crate::upstream::{ERAS, Upstream};
 async fn a_call_is_noted_when_it_begins_and_when_it_ends() {
     for (client, server) in ERAS.into_iter().flat_map(|client| ERAS.map(|server| (client, server))) {
         let files = Upstream::start("files", server).await;
-        let stage = Stage::new(json!({ "files": files.entry() }), json!({ "policy": { "default": "allow" } }));
+        let stage =
+            Stage::new(json!({ "files": files.entry() }), json!({ "policy": { "default": "allow" } }));
         let front = stage.client(client, Client::builder()).await;
         let call = front.call("files__wait", ()).start();
         files.is_called("wait", 1).await;
-        let (begun, ended) = (stage.audited("decision", "files", "wait"), stage.audited("call", "files", "wait"));
+        let (begun, ended) =
+            (stage.audited("decision", "files", "wait"), stage.audited("call", "files", "wait"));
         assert_eq!((begun.len(), ended.len()), (1, 0), "{client:?} {server:?}: at work");
         assert_eq!(begun[0]["decision"], "allow", "{begun:?}");
         files.gate.send_replace(true);
@@ -43,7 +45,8 @@ async fn a_call_is_noted_when_it_begins_and_when_it_ends() {
 async fn a_call_that_is_given_up_is_noted_and_ends_at_its_server() {
     for (client, server) in ERAS.into_iter().flat_map(|client| ERAS.map(|server| (client, server))) {
         let files = Upstream::start("files", server).await;
-        let stage = Stage::new(json!({ "files": files.entry() }), json!({ "policy": { "default": "allow" } }));
+        let stage =
+            Stage::new(json!({ "files": files.entry() }), json!({ "policy": { "default": "allow" } }));
         let front = stage.client(client, Client::builder()).await;
         let call = front.call("files__wait", ()).start();
         files.is_called("wait", 1).await;
@@ -101,12 +104,16 @@ async fn story(stage: &Stage, era: Era) {
 async fn nothing_of_what_is_said_is_written_down_unless_somebody_wants_it() {
     for era in ERAS {
         let (files, provider) = (Upstream::start("files", era).await, Provider::start().await);
-        let rules = json!([{ "tool": "write", "decision": "ask" }, { "kinds": ["tool"], "decision": "allow" }]);
+        let rules =
+            json!([{ "tool": "write", "decision": "ask" }, { "kinds": ["tool"], "decision": "allow" }]);
         let config = |audit: serde_json::Value| json!({ "policy": { "rules": rules }, "sampling": provider.config(), "audit": audit });
         let stage = Stage::new(json!({ "files": files.entry() }), config(json!("audit.jsonl")));
         story(&stage, era).await;
         let written = format!("{}\n{:?}", stage.said(), stage.audit());
-        assert!(!stage.audited("call", "files", "repeat").is_empty(), "it was written down that it was: {written}");
+        assert!(
+            !stage.audited("call", "files", "repeat").is_empty(),
+            "it was written down that it was: {written}"
+        );
         for payload in PAYLOADS {
             assert!(!written.contains(payload), "{era:?}: {payload} in {written}");
         }
@@ -138,7 +145,8 @@ async fn the_keys_of_servers_are_shown_to_nobody() {
         let front = stage.client(era, Client::builder()).await;
         assert_eq!(front.text("files__look", json!({})).await, "seen", "the others go on");
         for server in ["gone", "far"] {
-            let error = front.call(format!("{server}__look"), ()).await.expect_err("it is not there").to_string();
+            let error =
+                front.call(format!("{server}__look"), ()).await.expect_err("it is not there").to_string();
             assert!(error.contains(server), "it says which: {error}");
         }
         let received = front.received();

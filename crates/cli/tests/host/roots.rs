@@ -3,10 +3,10 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use contexture::Client;
 use contexture::client::{Builder, ElicitAnswer, Roots};
 use contexture::model::Root;
 use contexture::revision::Era;
-use contexture::Client;
 use serde_json::{Value, json};
 
 use crate::people::{Person, decides};
@@ -62,11 +62,15 @@ async fn every_server_has_roots_of_its_own() {
 #[tokio::test]
 async fn the_clients_roots_are_shown_when_the_person_agrees() {
     for (client, server) in pairings() {
-        for (answer, is_shown) in
-            [(decides("once"), true), (decides("deny"), false), (ElicitAnswer::Decline, false), (ElicitAnswer::Cancel, false)]
-        {
+        for (answer, is_shown) in [
+            (decides("once"), true),
+            (decides("deny"), false),
+            (ElicitAnswer::Decline, false),
+            (ElicitAnswer::Cancel, false),
+        ] {
             let files = Upstream::start("files", server).await;
-            let stage = Stage::new(json!({ "files": files.entry_with(json!({ "roots": "client" })) }), allowed());
+            let stage =
+                Stage::new(json!({ "files": files.entry_with(json!({ "roots": "client" })) }), allowed());
             let person = Person::silent([answer]);
             let (builder, told) = rooted(person.client());
             let front = stage.client(client, builder).await;
@@ -79,7 +83,11 @@ async fn the_clients_roots_are_shown_when_the_person_agrees() {
             person.speak();
             let reply = call.await;
             if is_shown {
-                assert_eq!(reply.expect("an answer").text(), "file:///home/ada/letters", "{client:?} {server:?}");
+                assert_eq!(
+                    reply.expect("an answer").text(),
+                    "file:///home/ada/letters",
+                    "{client:?} {server:?}"
+                );
                 assert!(files.heard.text().contains("file:///home/ada/letters"));
             } else {
                 assert!(!reply.is_ok_and(|reply| !reply.is_error()), "{client:?} {server:?}");

@@ -73,11 +73,13 @@ async fn a_model_is_not_asked_what_a_person_forbids() {
         assert_eq!(provider.asked(), Vec::<Value>::new(), "{client:?} {server:?}");
         learnt_nothing(&letters);
         if server == Era::Legacy {
-            let codes: Vec<Value> = letters.heard.answers().iter().map(|error| error["code"].clone()).collect();
+            let codes: Vec<Value> =
+                letters.heard.answers().iter().map(|error| error["code"].clone()).collect();
             assert_eq!(codes, [json!(-1), json!(-1), json!(-1)], "the server is told that it was refused");
         }
         let lines = stage.audit();
-        let denied = lines.iter().filter(|line| line["kind"] == "sampling" && line["decision"] == "deny").count();
+        let denied =
+            lines.iter().filter(|line| line["kind"] == "sampling" && line["decision"] == "deny").count();
         assert_eq!(denied, 3, "{lines:?}");
     }
 }
@@ -103,7 +105,8 @@ async fn people_change_what_is_asked_and_what_is_answered() {
     for (client, server) in pairings() {
         let (letters, provider) = (Upstream::start("letters", server).await, Provider::start().await);
         let stage = Stage::new(json!({ "letters": letters.entry() }), config(Some(&provider)));
-        let question = changes(&[("systemPrompt", "You keep secrets."), ("lastMessage", "How long is the letter?")]);
+        let question =
+            changes(&[("systemPrompt", "You keep secrets."), ("lastMessage", "How long is the letter?")]);
         let person = Person::saying([question, changes(&[("text", "it is short")])]);
         let front = stage.client(client, person.client()).await;
         assert_eq!(front.text("letters__think", json!({})).await, "it is short", "{client:?} {server:?}");
@@ -114,7 +117,10 @@ async fn people_change_what_is_asked_and_what_is_answered() {
             assert_eq!(form(&questions[0])["properties"]["systemPrompt"]["default"], "You read letters.");
             assert_eq!(form(&questions[0])["properties"]["lastMessage"]["default"], "What is in the letter?");
         }
-        assert!(person.messages()[1].contains("the model's own words") && person.messages()[1].contains("\"letters\""));
+        assert!(
+            person.messages()[1].contains("the model's own words")
+                && person.messages()[1].contains("\"letters\"")
+        );
         let asked = provider.asked();
         assert_eq!(asked.len(), 1, "{client:?} {server:?}: asked once, whatever the rounds");
         let text = asked[0].to_string();
@@ -131,13 +137,16 @@ async fn the_same_with_the_clients_own_model() {
     for (client, server) in pairings() {
         let letters = Upstream::start("letters", server).await;
         let stage = Stage::new(json!({ "letters": letters.entry() }), config(None));
-        let person = Person::saying([changes(&[("lastMessage", "How long is it?")]), changes(&[("text", "short")])]);
+        let person =
+            Person::saying([changes(&[("lastMessage", "How long is it?")]), changes(&[("text", "short")])]);
         let asked = Asked::default();
         let front = stage.client(client, with_model(person.client(), &asked)).await;
         assert_eq!(front.text("letters__think", json!({})).await, "short", "{client:?} {server:?}");
         let asked = asked.lock().expect("whole").clone();
         assert_eq!(asked.len(), 1, "{client:?} {server:?}");
-        assert!(asked[0].to_string().contains("How long is it?") && !asked[0].to_string().contains("What is in"));
+        assert!(
+            asked[0].to_string().contains("How long is it?") && !asked[0].to_string().contains("What is in")
+        );
         learnt_nothing(&letters);
     }
 }

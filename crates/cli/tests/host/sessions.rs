@@ -34,7 +34,8 @@ fn words(log: &Log) -> Vec<String> {
 async fn log_messages_reach_those_whose_call_it_was() {
     for (client, server) in ERAS.into_iter().flat_map(|client| ERAS.map(|server| (client, server))) {
         let files = Upstream::start("files", server).await;
-        let stage = Stage::new(json!({ "files": files.entry() }), json!({ "policy": { "default": "allow" } }));
+        let stage =
+            Stage::new(json!({ "files": files.entry() }), json!({ "policy": { "default": "allow" } }));
         let gateway = stage.listen(&[]);
         let ((one, one_log), (two, two_log)) = (listening(client), listening(client));
         let one = one.connect(&gateway.url).await.expect("a client");
@@ -50,7 +51,11 @@ async fn log_messages_reach_those_whose_call_it_was() {
         assert_eq!(words(&one_log), ["first", "third"], "{client:?} {server:?}");
         assert_eq!(words(&two_log), ["second"], "{client:?} {server:?}");
         let (logger, level, _) = one_log.lock().expect("whole")[0].clone();
-        assert_eq!((logger.as_deref(), level), (Some("files"), LoggingLevel::Warning), "as the server said it");
+        assert_eq!(
+            (logger.as_deref(), level),
+            (Some("files"), LoggingLevel::Warning),
+            "as the server said it"
+        );
     }
 }
 
@@ -59,7 +64,8 @@ async fn log_messages_reach_those_whose_call_it_was() {
 async fn also_while_others_have_calls_at_the_same_server() {
     for (client, server) in ERAS.into_iter().flat_map(|client| ERAS.map(|server| (client, server))) {
         let files = Upstream::start("files", server).await;
-        let stage = Stage::new(json!({ "files": files.entry() }), json!({ "policy": { "default": "allow" } }));
+        let stage =
+            Stage::new(json!({ "files": files.entry() }), json!({ "policy": { "default": "allow" } }));
         let gateway = stage.listen(&[]);
         let ((one, one_log), (two, two_log)) = (listening(client), listening(client));
         let one = one.connect(&gateway.url).await.expect("a client");

@@ -156,7 +156,9 @@ impl Stage {
     /// The lines of the audit so far.
     pub(crate) fn audit(&self) -> Vec<Value> {
         let text = fs::read_to_string(self.folder.join("audit.jsonl")).unwrap_or_default();
-        text.lines().map(|line| serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"))).collect()
+        text.lines()
+            .map(|line| serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}")))
+            .collect()
     }
 
     /// Lines of the audit about one thing of a server.

@@ -8,7 +8,8 @@ use axum::extract::{Request, State};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::Response;
 use contexture::model::{
-    Content, CreateMessageParams, IncludeContext, LoggingLevel, PromptMessage, SamplingContent, SamplingMessage,
+    Content, CreateMessageParams, IncludeContext, LoggingLevel, PromptMessage, SamplingContent,
+    SamplingMessage,
 };
 use contexture::revision::{Era, Revision};
 use contexture::server::Choices;
@@ -68,7 +69,9 @@ impl Heard {
         for Arrival { message, .. } in self.all() {
             // What has no body has no message.
             if message.is_object() && message.get("method").is_none() {
-                answers.push(message.get("result").or_else(|| message.get("error")).cloned().unwrap_or_default());
+                answers.push(
+                    message.get("result").or_else(|| message.get("error")).cloned().unwrap_or_default(),
+                );
             }
             if let Some(given) = message["params"]["inputResponses"].as_object() {
                 answers.extend(given.values().cloned());
@@ -103,9 +106,7 @@ impl Upstream {
     pub(crate) async fn of(server: Server) -> Self {
         let heard = Heard::default();
         let http = server.into_http().expect("a server that is put together correctly");
-        let router = Router::new()
-            .route_service("/mcp", http)
-            .layer(from_fn_with_state(heard.clone(), keep));
+        let router = Router::new().route_service("/mcp", http).layer(from_fn_with_state(heard.clone(), keep));
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let url = format!("http://{}/mcp", listener.local_addr().expect("an address"));
         tokio::spawn(async move { axum::serve(listener, router).await });
@@ -176,9 +177,13 @@ fn server(name: &str, era: Era, gate: &Arc<watch::Sender<bool>>) -> Server {
         .revisions(revisions(era));
     let (tells, reads) = (secret(name), secret(name));
     let server = server
-        .tool(tool("write").description("Writes a text to a path.").destructive(true).title("Write it down").handler(
-            |Args(Write { .. }): Args<Write>| async { "written" },
-        ))
+        .tool(
+            tool("write")
+                .description("Writes a text to a path.")
+                .destructive(true)
+                .title("Write it down")
+                .handler(|Args(Write { .. }): Args<Write>| async { "written" }),
+        )
         .tool(tool("look").read_only().handler(|| async { "seen" }))
         .tool(tool("tell").handler(move || {
             let secret = tells.clone();

@@ -58,18 +58,8 @@ impl Call<'_> {
         Ok(Reply::Forwarded { result: outward(slug, self.target.method, result), from: revision })
     }
 
-    pub(super) fn asking(&self) -> Asking<'_> {
-        Asking {
-            principal: self.context.principal(),
-            server: self.target.entry(),
-            tool: &self.target.original,
-            shown: &self.target.shown,
-            definition: self.target.definition.as_deref(),
-            pin: &self.target.pin,
-            arguments: self.target.arguments.as_deref(),
-            kind: self.target.kind,
-            trace: self.trace.as_deref(),
-        }
+    fn asking(&self) -> Asking<'_> {
+        self.target.asking(self.context.principal(), self.trace.as_deref())
     }
 
     /// An earlier round of this call was let through and reached its server.
