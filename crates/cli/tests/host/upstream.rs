@@ -133,6 +133,30 @@ impl Upstream {
     }
 }
 
+/// Set where this binary is to serve over a pipe instead of testing: the era.
+const ROLE: &str = "CONTEXTURE_TEST_BEHIND";
+
+/// What the configuration says about the same server as a process of its own, which keeps nothing.
+pub(crate) fn child(era: Era) -> Value {
+    let word = if era == Era::Modern { "modern" } else { "legacy" };
+    let program = std::env::current_exe().expect("this test");
+    json!({ "command": program, "args": ["upstream::act", "--exact", "--nocapture"], "env": { ROLE: word } })
+}
+
+/// In a process of its own this is the server. Among the tests it makes sure that there is one to run.
+#[test]
+fn act() {
+    let gate = Arc::new(watch::Sender::new(false));
+    let Ok(word) = std::env::var(ROLE) else {
+        server("behind", Era::Legacy, &gate).build().expect("it is put together correctly");
+        return;
+    };
+    let era = if word == "modern" { Era::Modern } else { Era::Legacy };
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+    let served = runtime.block_on(server("files", era, &gate).serve_stdio());
+    std::process::exit(i32::from(served.is_err()));
+}
+
 /// Notes a request and passes it on.
 async fn keep(State(heard): State<Heard>, request: Request, next: Next) -> Response {
     let (parts, body) = request.into_parts();

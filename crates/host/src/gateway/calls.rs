@@ -164,6 +164,9 @@ impl Call<'_> {
         if let (Some(level), Some(voice), true) = (self.context.log_level(), voice, lease.logs()) {
             let voice = Arc::clone(voice);
             forward = forward.log_level(level).on_log(move |message| voice.log(message));
+            if lease.is_alone() {
+                forward = forward.alone();
+            }
         }
         forward
     }

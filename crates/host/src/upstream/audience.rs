@@ -12,7 +12,7 @@ use contexture::model::{
 use contexture::revision::Revision;
 use contexture::server::{Context, Session};
 
-use crate::config::{RootsFor, ServerEntry, Sharing};
+use crate::config::{RootsFor, ServerEntry, Sharing, TransportSpec};
 
 /// What a server is told that it may ask for.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
@@ -106,8 +106,9 @@ pub struct Audience {
     pub(super) here: Declares,
     /// The client itself can be asked something.
     asks_client: bool,
-    /// The client has asked for log messages. An older server does not say whose they are.
+    /// The client has asked for log messages. An older server does not say whose they are, nor does any over a pipe.
     hears_log: bool,
+    by_pipe: bool,
     /// The lists and the login of the server are this principal's own.
     pub(super) personal: bool,
     /// For lists alone.
@@ -126,6 +127,7 @@ impl Audience {
             here: Declares::answered_here(entry, has_models),
             asks_client: Declares::of_client(peer, entry).is_some(),
             hears_log: context.asked_for_logs(),
+            by_pipe: matches!(entry.transport, TransportSpec::Stdio { .. }),
             personal,
             lists: false,
         }
@@ -135,8 +137,17 @@ impl Audience {
     pub fn local(entry: &ServerEntry, has_models: bool, personal: bool) -> Self {
         let here = Declares::answered_here(entry, has_models);
         let principal = Principal::local();
-        let (asks_client, hears_log) = (false, false);
-        Self { principal, session: None, declares: here, here, asks_client, hears_log, personal, lists: true }
+        Self {
+            principal,
+            session: None,
+            declares: here,
+            here,
+            asks_client: false,
+            hears_log: false,
+            by_pipe: matches!(entry.transport, TransportSpec::Stdio { .. }),
+            personal,
+            lists: true,
+        }
     }
 
     /// The one whose connection it was, as far as lists go.
@@ -177,9 +188,9 @@ impl Audience {
             let declares = if asks { here } else { Declares::default() };
             return Key { principal: None, session: None, declares, exclusive: false };
         }
-        // Two of them may be two people, and an older server does not say for whom it asks or logs.
+        // Two of them may be two people.
         let strangers = self.principal.is_anonymous();
-        let own = asks && strangers && (self.asks_client || self.hears_log);
+        let own = strangers && ((asks && self.asks_client) || (self.hears_log && (asks || self.by_pipe)));
         let by_session = sharing == Sharing::Session || own;
         let session = self.session.as_ref().map(|(number, _)| *number).filter(|_| by_session);
         Key {

@@ -180,9 +180,7 @@ impl Connection {
     /// Something that the server said by itself.
     fn heard(self: &Arc<Self>, upstream: &Arc<Upstream>, event: Event) -> Option<End> {
         match event {
-            Event::Log(message) if self.asks() && self.key.is_of_one() => {
-                self.desk.log(message);
-            }
+            Event::Log(message) if self.key.is_of_one() => self.desk.log(message),
             Event::ToolsChanged | Event::PromptsChanged | Event::ResourcesChanged => {
                 upstream.lists_changed(self)
             }
@@ -234,6 +232,12 @@ impl Lease {
 
     pub(crate) fn connection(&self) -> &Arc<Connection> {
         &self.connection
+    }
+
+    /// Whether all that the server says by itself is for whoever has this lease.
+    pub(crate) fn is_alone(&self) -> bool {
+        let key = &self.connection.key;
+        key.session.is_some() || key.exclusive || (key.is_of_one() && self.desk().sessions().len() <= 1)
     }
 
     /// Whether there are log messages to be had.

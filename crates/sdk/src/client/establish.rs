@@ -11,7 +11,7 @@ use bytes::Bytes;
 
 use super::config::Config;
 use super::hub::Hub;
-use super::link::{FOR_EVER, Outgoing, Waiting};
+use super::link::{FOR_EVER, Hears, Outgoing, Waiting};
 use super::live::Live;
 use super::payload::{Metadata, Payload, meta_text};
 use super::rounds::decode;
@@ -205,7 +205,7 @@ fn open(live: &Live, method: Method, payload: &Payload, meta: &Meta, patience: P
         meta: Metadata { text: Cow::Owned(meta_text(meta)), wants_progress: false },
         patience,
         cancellable: false,
-        hears_log: false,
+        hears: Hears::Nothing,
         must_know: false,
         acknowledged: None,
         headers: Vec::new(),

@@ -15,7 +15,7 @@ use serde_json::value::RawValue;
 
 use super::Client;
 use super::call::raise;
-use super::link::{Aside, Outgoing};
+use super::link::{Aside, Hears, Outgoing};
 use super::live::Live;
 use super::payload::{Metadata, Payload};
 use super::responders::declared;
@@ -53,6 +53,7 @@ impl Client {
             level: None,
             on_progress: None,
             on_log: None,
+            is_alone: false,
         }
     }
 
@@ -85,6 +86,7 @@ pub struct Forward {
     level: Option<LoggingLevel>,
     on_progress: Option<Box<dyn FnMut(ProgressParams) + Send>>,
     on_log: Option<Box<dyn FnMut(LoggingMessageParams) + Send>>,
+    is_alone: bool,
 }
 
 /// What a server answered.
@@ -120,9 +122,17 @@ impl Forward {
 
     /// Is called with the log messages of this exchange, which then are no [events](super::Event::Log). Over a pipe
     /// nothing says which of several exchanges a message belongs to: one of a modern server is given to this one if
-    /// no other hears any; one of a legacy server stays an event, because it may belong to none.
+    /// no other hears any; one of a legacy server stays an event, because it may belong to none, unless this one is
+    /// [alone](Self::alone).
     pub fn on_log(mut self, on_log: impl FnMut(LoggingMessageParams) + Send + 'static) -> Self {
         self.on_log = Some(Box::new(on_log));
+        self
+    }
+
+    /// Nobody else uses this connection: all that the server logs until this one is answered is for it, if no other
+    /// exchange hears log messages.
+    pub fn alone(mut self) -> Self {
+        self.is_alone = true;
         self
     }
 
@@ -206,7 +216,11 @@ impl Forward {
             meta: Metadata { text, wants_progress: self.on_progress.is_some() },
             patience: self.patience,
             cancellable: true,
-            hears_log: self.on_log.is_some(),
+            hears: match (&self.on_log, self.is_alone || !session.rules.has_set_level) {
+                (None, _) => Hears::Nothing,
+                (Some(_), false) => Hears::Own,
+                (Some(_), true) => Hears::Unclaimed,
+            },
             must_know: true,
             acknowledged: None,
             headers: self.client.mirrored(live, Some(self.method), payload)?,

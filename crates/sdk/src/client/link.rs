@@ -22,7 +22,7 @@ use crate::{Error, Result};
 
 mod waiting;
 
-pub(super) use waiting::{Aside, Outgoing, Waiting};
+pub(super) use waiting::{Aside, Hears, Outgoing, Waiting};
 
 /// Progress and log messages that a caller has not looked at yet. More than this is dropped.
 const ASIDES: usize = 1024;
@@ -79,7 +79,7 @@ pub(super) struct Entry {
     asides: Option<mpsc::Sender<Aside>>,
     /// Of those who asked for it.
     progress: Option<Progress>,
-    hears_log: bool,
+    hears: Hears,
     must_know: bool,
     acknowledged: Option<oneshot::Sender<SubscriptionFilter>>,
     is_listen: bool,
@@ -123,7 +123,7 @@ impl Table {
     }
 
     fn forget_hearing(&mut self, entry: &Entry, id: Option<i64>) {
-        if let Some(id) = id.filter(|_| entry.hears_log) {
+        if let Some(id) = id.filter(|_| entry.hears != Hears::Nothing) {
             self.hearing.remove(&id);
         }
     }
@@ -217,13 +217,14 @@ impl Link {
     pub(super) fn open(self: &Arc<Self>, request: Outgoing<'_>) -> Result<Waiting> {
         let (reply, answer) = oneshot::channel();
         let wants_progress = request.meta.wants_progress;
-        let (sender, asides) = (wants_progress || request.hears_log).then(|| mpsc::channel(ASIDES)).unzip();
+        let hears_log = request.hears != Hears::Nothing;
+        let (sender, asides) = (wants_progress || hears_log).then(|| mpsc::channel(ASIDES)).unzip();
         let now = self.now();
         let entry = Entry {
             reply,
             asides: sender,
             progress: wants_progress.then(Progress::default),
-            hears_log: request.hears_log,
+            hears: request.hears,
             must_know: request.must_know,
             is_listen: request.acknowledged.is_some(),
             acknowledged: request.acknowledged,
@@ -241,7 +242,7 @@ impl Link {
             .pending
             .open(entry, request.patience, now)
             .map_err(|full| Error::TooMuch(format!("{} requests are waiting for the server", full.limit)))?;
-        if request.hears_log {
+        if hears_log {
             table.hearing.insert(id);
         }
         let line = request.payload.request(id, request.method, &request.meta);
@@ -309,20 +310,20 @@ impl Link {
     }
 
     /// Gives a log message to the request that it belongs to: the one that it came with or, where messages do not
-    /// say, the only one that hears any, if servers do not also log by themselves. Given back if there is none: who
-    /// else may read it is not decided here.
+    /// say, the only one that hears any, if it takes those. Given back if there is none: who else may read it is not
+    /// decided here.
     pub(super) fn log(
         &self,
         of: Option<&RequestId>,
         message: LoggingMessageParams,
     ) -> Result<(), LoggingMessageParams> {
         let mut table = self.table();
-        let id = match of {
-            Some(id) => id.as_i64(),
-            None if table.hearing.len() == 1 && !self.logs_by_session() => table.hearing.first().copied(),
-            None => None,
+        let (id, least) = match of {
+            Some(id) => (id.as_i64(), Hears::Own),
+            None if table.hearing.len() == 1 => (table.hearing.first().copied(), Hears::Unclaimed),
+            None => (None, Hears::Unclaimed),
         };
-        let entry = id.and_then(|id| table.pending.get_mut(id)).filter(|entry| entry.hears_log);
+        let entry = id.and_then(|id| table.pending.get_mut(id)).filter(|entry| entry.hears >= least);
         match entry.and_then(|entry| entry.asides.as_ref()) {
             // One that is too slow loses it, as it loses progress.
             Some(sender) => {
@@ -331,11 +332,6 @@ impl Link {
             }
             None => Err(message),
         }
-    }
-
-    /// Whether the server logs for the whole session, in and out of requests.
-    fn logs_by_session(&self) -> bool {
-        self.session.get().is_some_and(|session| session.rules.has_set_level)
     }
 
     /// When the next request expires.

@@ -11,7 +11,7 @@ use tokio::sync::oneshot;
 use super::Client;
 use super::call::Call;
 use super::events::Event;
-use super::link::{FOR_EVER, Outgoing, Waiting};
+use super::link::{FOR_EVER, Hears, Outgoing, Waiting};
 use super::live::Live;
 use super::methods::empty;
 use super::payload::{Metadata, Payload};
@@ -149,7 +149,7 @@ impl Client {
             // Silent for as long as nothing changes.
             patience: FOR_EVER,
             cancellable: true,
-            hears_log: false,
+            hears: Hears::Nothing,
             must_know: false,
             acknowledged: Some(acknowledged),
             headers: Vec::new(),

@@ -10,7 +10,7 @@ use tokio::time::timeout;
 
 use super::Options;
 use crate::client::Client;
-use crate::client::link::{Aside, Link, Outgoing};
+use crate::client::link::{Aside, Hears, Link, Outgoing};
 use crate::client::live::Live;
 use crate::client::payload::{Metadata, Payload};
 use crate::client::rounds::{Reply, Round, Rounds};
@@ -108,7 +108,7 @@ impl Exchanges<'_> {
             meta: Metadata { text, wants_progress },
             patience: Patience { total: clock.left(), ..self.options.patience },
             cancellable: true,
-            hears_log: false,
+            hears: Hears::Nothing,
             must_know: false,
             acknowledged: None,
             headers: self.client.mirrored(live, self.known, payload)?,

@@ -17,6 +17,16 @@ pub(in crate::client) enum Aside {
     Log(LoggingMessageParams),
 }
 
+/// Which log messages a request hears.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(in crate::client) enum Hears {
+    Nothing,
+    /// Those that come with it.
+    Own,
+    /// Those as well that come with none, if no other hears any.
+    Unclaimed,
+}
+
 /// How a request is to be made.
 pub(in crate::client) struct Outgoing<'a> {
     pub(in crate::client) method: &'a str,
@@ -25,8 +35,8 @@ pub(in crate::client) struct Outgoing<'a> {
     pub(in crate::client) patience: Patience,
     /// Whether giving it up is told to the server.
     pub(in crate::client) cancellable: bool,
-    /// Whether log messages that belong to it are given to its caller.
-    pub(in crate::client) hears_log: bool,
+    /// Which log messages are given to its caller.
+    pub(in crate::client) hears: Hears,
     /// Whether its caller must know if the server may have seen it, when the connection ends before the answer.
     pub(in crate::client) must_know: bool,
     pub(in crate::client) acknowledged: Option<oneshot::Sender<SubscriptionFilter>>,
