@@ -2,6 +2,7 @@
 //!
 //! `--` always ends our options; what follows is the server's command.
 
+mod configuring;
 mod policy;
 mod serving;
 
@@ -14,6 +15,7 @@ use contexture::model::LoggingLevel;
 use contexture::revision::Revision;
 
 use crate::exit::{self, Failure};
+pub(crate) use configuring::{ConfigVerb, Trusting};
 pub(crate) use policy::{Explaining, Policies, PolicyVerb};
 pub(crate) use serving::{Bridging, Face, Running};
 
@@ -52,6 +54,11 @@ pub(crate) enum Verb {
     /// What is allowed, asked about and denied, and why.
     #[command(subcommand)]
     Policy(PolicyVerb),
+    /// Shows what a project's files would start, asks, and remembers the answer. Until then they start nothing.
+    Trust(Trusting),
+    /// Which servers are configured, where, and what is wrong with that.
+    #[command(subcommand)]
+    Config(ConfigVerb),
     /// Logs in to a server that wants to know who asks. Afterwards every verb may use it.
     Login {
         /// Opens no browser: shows the address to visit, and takes the one that the browser ends at from

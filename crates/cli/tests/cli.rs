@@ -12,6 +12,8 @@ mod guarded;
 mod login;
 #[path = "cli/people.rs"]
 mod people;
+#[path = "cli/policy.rs"]
+mod policy;
 #[path = "cli/story.rs"]
 mod story;
 #[path = "cli/strangers.rs"]

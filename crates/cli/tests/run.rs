@@ -13,6 +13,8 @@ mod drain;
 mod listen;
 #[path = "run/logs.rs"]
 mod logs;
+#[path = "run/protect.rs"]
+mod protect;
 #[path = "run/reload.rs"]
 mod reload;
 #[path = "run/stage.rs"]
@@ -23,5 +25,7 @@ mod stdio;
 mod traces;
 #[path = "run/trust.rs"]
 mod trust;
+#[path = "run/trusting.rs"]
+mod trusting;
 #[path = "run/two_commands.rs"]
 mod two_commands;

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use contexture::engine::Patience;
-use contexture::{Policy, Server};
+use contexture::{Policy, Principal, Server};
 use futures_util::future::join_all;
 
 use crate::catalog::Offer;
@@ -81,11 +81,26 @@ impl Host {
         Ok(host)
     }
 
+    /// Gets to know the servers on behalf of whoever started this process, for no longer than lists wait for them. How
+    /// to use them is told to a client when it says hello and never again; where one is certain to say it at once, it
+    /// is to be known by then.
+    pub async fn look_around(&self) {
+        let logins = self.gateway.logins_of(&Principal::local()).await;
+        let upstreams = self.gateway.upstreams();
+        let offers = upstreams.iter().map(|upstream| {
+            let personal = logins.contains(&upstream.entry().name);
+            let who = Audience::local(upstream.entry(), self.gateway.has_models(), personal);
+            // Why one has nothing to show is in its health.
+            async move { drop(upstream.offer(&who).await) }
+        });
+        // Those that take longer are listed when they come.
+        let _ = tokio::time::timeout(self.gateway.limits().list_grace, join_all(offers)).await;
+    }
+
     /// A server that shows what all servers offer. Each call gives another one, of the same.
     pub fn server(&self) -> Server {
         let mut policy = Policy::default();
         policy.patience = PERSON;
-        policy.drain = self.gateway.limits().drain_time;
         policy.drain = self.gateway.limits().drain_time;
         let name = lock(&self.name).clone();
         let gateway = Arc::downgrade(&self.gateway);

@@ -7,6 +7,8 @@ mod stage;
 mod bounds;
 #[path = "config/changes.rs"]
 mod changes;
+#[path = "config/document.rs"]
+mod document;
 #[path = "config/formats.rs"]
 mod formats;
 #[path = "config/merging.rs"]

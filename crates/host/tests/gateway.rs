@@ -5,6 +5,12 @@ mod rich;
 #[path = "gateway/support.rs"]
 mod support;
 
+#[allow(dead_code, reason = "the program that it was written for uses the rest")]
+#[path = "sampling/scripted.rs"]
+mod scripted;
+
+#[path = "gateway/answers.rs"]
+mod answers;
 #[path = "gateway/asks.rs"]
 mod asks;
 #[path = "gateway/calls.rs"]
@@ -13,6 +19,8 @@ mod calls;
 mod changes;
 #[path = "gateway/consent.rs"]
 mod consent;
+#[path = "gateway/deaths.rs"]
+mod deaths;
 #[path = "gateway/failures.rs"]
 mod failures;
 #[path = "gateway/parked.rs"]
@@ -23,3 +31,5 @@ mod people;
 mod reload;
 #[path = "gateway/signals.rs"]
 mod signals;
+#[path = "gateway/told.rs"]
+mod told;

@@ -8,6 +8,8 @@ mod support;
 
 #[path = "http_client/answers.rs"]
 mod answers;
+#[path = "http_client/connections.rs"]
+mod connections;
 #[path = "http_client/forward.rs"]
 mod forward;
 #[path = "http_client/handshake.rs"]

@@ -11,6 +11,7 @@ use std::sync::Arc;
 
 use contexture::auth::{Protection, default_store};
 use contexture::server::HttpServer;
+use contexture::server::http::Bound;
 use contexture::transport::StdioTransport;
 use contexture::{Policy, Server};
 use contexture_host::config::Config;
@@ -23,7 +24,7 @@ use crate::exit::Failure;
 use crate::options::Face;
 use crate::terminal::note;
 use crate::terminal::text::safe_line;
-use crate::verbs::interrupted;
+use crate::verbs::Told;
 
 /// What is served, beside how.
 pub(crate) struct Gateway<'a> {
@@ -50,6 +51,7 @@ impl Gateway<'_> {
         {
             address::must_be_this_machine(address).await?;
         }
+        let told = Told::listen();
         let metrics = Arc::new(Metrics::with_tracer(tracer()?));
         let protection = self.face.protect.as_deref().map(|issuer| self.protection(issuer)).transpose()?;
         let logins = match &protection {
@@ -64,20 +66,22 @@ impl Gateway<'_> {
         };
         let host = tokio::select! {
             biased;
-            () = interrupted() => return Err(Failure::interrupted()),
+            () = told.times(1) => return Err(Failure::interrupted()),
             host = Host::start(config, services) => host.map_err(Failure::usage)?,
         };
-        let served = match &self.face.listen {
-            None => self.over_stdio(&host, &metrics, meanwhile).await,
+        let ended = match &self.face.listen {
+            None => self.over_stdio(&host, &metrics, &told, meanwhile).await?,
             Some(address) => {
                 let protection = protection.map(|(protection, _)| protection);
                 let http = self.http(host.server(), &metrics, &logins, protection)?;
-                self.over_http(http, address, &host, &metrics, &logins, meanwhile).await
+                let bound = self.bound(http, address, &metrics, &logins).await?;
+                self.over_http(bound, &host, &metrics, &told, meanwhile).await
             }
         };
+        let Ended::InOrder(served) = ended else { return Err(Failure::interrupted()) };
         tokio::select! {
             biased;
-            () = interrupted() => return Err(Failure::interrupted()),
+            () = told.times(2) => return Err(Failure::interrupted()),
             () = host.stop() => {}
         }
         metrics.tracer().flush().await;
@@ -87,38 +91,59 @@ impl Gateway<'_> {
     async fn over_stdio<F>(
         &self,
         host: &Arc<Host>,
-        metrics: &Arc<Metrics>,
+        metrics: &Metrics,
+        told: &Told,
         meanwhile: impl FnOnce(Arc<Host>, Option<String>) -> F,
-    ) -> Result<(), Failure>
+    ) -> Result<Ended, Failure>
     where
         F: Future<Output = ()>,
     {
         let server = host.server().build()?;
         let transport = StdioTransport::open(Policy::default().line_bytes)?;
-        let serving = async { Ok(server.serve_until(transport, told_to_end(metrics)).await?) };
-        until_told_twice(metrics, serving, meanwhile(Arc::clone(host), None)).await
+        let serving = async {
+            tokio::select! {
+                () = host.look_around() => {}
+                () = told.times(1) => {}
+            }
+            Ok(server.serve_until(transport, to_end(told, metrics)).await?)
+        };
+        Ok(until_told_twice(told, serving, meanwhile(Arc::clone(host), None)).await)
     }
 
     async fn over_http<F>(
         &self,
-        http: HttpServer,
-        address: &str,
+        bound: Bound,
         host: &Arc<Host>,
-        metrics: &Arc<Metrics>,
-        logins: &Logins,
+        metrics: &Metrics,
+        told: &Told,
         meanwhile: impl FnOnce(Arc<Host>, Option<String>) -> F,
-    ) -> Result<(), Failure>
+    ) -> Ended
     where
         F: Future<Output = ()>,
     {
+        let url = self.public_url(&bound);
+        let serving = async { Ok(bound.serve_until(to_end(told, metrics)).await?) };
+        until_told_twice(told, serving, meanwhile(Arc::clone(host), Some(url))).await
+    }
+
+    /// Listens, and says where.
+    async fn bound(
+        &self,
+        http: HttpServer,
+        address: &str,
+        metrics: &Metrics,
+        logins: &Logins,
+    ) -> Result<Bound, Failure> {
         let counted = http.clone();
         metrics.count_sessions(move || counted.sessions());
         let bound = http.bind(address).await?;
-        let url = self.face.public_url.clone().unwrap_or_else(|| bound.url());
-        logins.reached_at(&url)?;
+        logins.reached_at(&self.public_url(&bound))?;
         note(&format!("listening on {}", bound.url()));
-        let serving = async { Ok(bound.serve_until(told_to_end(metrics)).await?) };
-        until_told_twice(metrics, serving, meanwhile(Arc::clone(host), Some(url))).await
+        Ok(bound)
+    }
+
+    fn public_url(&self, bound: &Bound) -> String {
+        self.face.public_url.clone().unwrap_or_else(|| bound.url())
     }
 
     fn http(
@@ -162,35 +187,35 @@ impl Gateway<'_> {
     }
 }
 
+/// How serving ended.
+enum Ended {
+    /// What had begun was finished, as far as the grace allowed.
+    InOrder(Result<(), Failure>),
+    /// Nobody wants to wait.
+    AtOnce,
+}
+
 /// Ready when no more is to be begun.
-async fn told_to_end(metrics: &Metrics) {
-    interrupted().await;
+async fn to_end(told: &Told, metrics: &Metrics) {
+    told.times(1).await;
     metrics.drain();
     tracing::info!("told to end; what has begun is finished first");
 }
 
 /// Serves, and does beside it what has no end of its own. A second word to end is not to be waited for.
 async fn until_told_twice(
-    metrics: &Metrics,
+    told: &Told,
     serving: impl Future<Output = Result<(), Failure>>,
     meanwhile: impl Future<Output = ()>,
-) -> Result<(), Failure> {
-    let twice = async {
-        // The first word is heard by both; the second one counts from when the first has had its effect.
-        interrupted().await;
-        while !metrics.is_draining() {
-            tokio::task::yield_now().await;
-        }
-        interrupted().await;
-    };
-    let endless = async {
+) -> Ended {
+    let beside = async {
         meanwhile.await;
         std::future::pending::<()>().await;
     };
     tokio::select! {
-        served = serving => served,
-        () = twice => Err(Failure::interrupted()),
-        () = endless => Ok(()),
+        served = serving => Ended::InOrder(served),
+        () = told.times(2) => Ended::AtOnce,
+        () = beside => Ended::AtOnce,
     }
 }
 

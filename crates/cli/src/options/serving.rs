@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
-use contexture::revision::Era;
+use contexture::revision::{Era, Revision};
 use contexture_host::config::HostKind;
 
 use super::{Wanted, header, seconds, url};
@@ -86,11 +86,12 @@ pub(crate) struct Face {
 impl Wanted {
     /// The era, if only one is wanted.
     pub(crate) fn era(self) -> Option<Era> {
-        match self {
+        let one = match self {
             Self::Auto => None,
-            Self::Legacy => Some(Era::Legacy),
-            Self::Modern => Some(Era::Modern),
-        }
+            Self::Legacy => Revision::LEGACY.first(),
+            Self::Modern => Revision::MODERN.first(),
+        };
+        one.map(|revision| revision.era())
     }
 }
 

@@ -4,6 +4,7 @@
 
 pub(crate) mod bridge;
 mod call;
+mod config;
 mod hint;
 mod list;
 mod login;
@@ -12,8 +13,11 @@ mod prompt;
 mod read;
 pub(crate) mod run;
 mod show;
+mod signals;
+mod trust;
 
 use std::process::ExitCode;
+use std::time::Duration;
 
 use contexture::Client;
 use serde::Serialize;
@@ -23,6 +27,11 @@ use crate::exit::Failure;
 use crate::options::{Face, Format, Target, Verb};
 use crate::terminal::text::safe_json;
 use crate::terminal::{self};
+
+pub(crate) use signals::{Told, interrupted};
+
+/// How long other threads may take to let go of the servers that they have started.
+const CHILDREN: Duration = Duration::from_secs(2);
 
 /// Does what a verb on a server says.
 pub(crate) fn run(verb: &Verb) -> ExitCode {
@@ -47,8 +56,18 @@ pub(crate) fn run(verb: &Verb) -> ExitCode {
         Verb::Logout(door) => at(door.format, login::logout(door)),
         Verb::Auth(door) => at(door.format, login::status(door)),
         Verb::Policy(verb) => at(verb.policies().format, policy::policy(verb)),
+        Verb::Trust(trusting) => ended(trusting.format, trust::trust(trusting)),
+        Verb::Config(verb) => ended(verb.format(), config::config(verb)),
         // Those that serve are not on a server.
         Verb::Demo { .. } | Verb::AuthServer(_) | Verb::Run(_) | Verb::Bridge(_) => ExitCode::SUCCESS,
+    }
+}
+
+/// What needs no runtime, and ends as programs do when they are interrupted.
+fn ended(format: Format, outcome: Result<(), Failure>) -> ExitCode {
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => failure.report(format),
     }
 }
 
@@ -83,28 +102,33 @@ where
 
 /// Runs on a runtime of its own, which is gone afterwards and takes all children with it.
 pub(crate) fn alone<T>(work: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
-    run_on(tokio::runtime::Builder::new_current_thread(), work)
+    run_on(tokio::runtime::Builder::new_current_thread(), Duration::ZERO, work)
 }
 
 /// Runs on as many threads as the machine has cores.
 pub(crate) fn together<T>(work: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
-    run_on(tokio::runtime::Builder::new_multi_thread(), work)
+    run_on(tokio::runtime::Builder::new_multi_thread(), Duration::ZERO, work)
 }
 
 /// One connection is served fastest by the thread that reads it; many share all threads.
 pub(crate) fn serve(face: &Face, work: impl Future<Output = Result<(), Failure>>) -> Result<(), Failure> {
-    if face.listen.is_some() { together(work) } else { alone(work) }
+    use tokio::runtime::Builder;
+    let runtime =
+        if face.listen.is_some() { Builder::new_multi_thread() } else { Builder::new_current_thread() };
+    run_on(runtime, CHILDREN, work)
 }
 
+/// The runtime has so long to end its tasks: with each goes the process that it has started.
 fn run_on<T>(
     mut runtime: tokio::runtime::Builder,
+    linger: Duration,
     work: impl Future<Output = Result<T, Failure>>,
 ) -> Result<T, Failure> {
     let runtime =
         runtime.enable_all().build().map_err(|error| Failure::usage(format!("no runtime: {error}")))?;
     let outcome = runtime.block_on(work);
     // A thread that still waits for the keyboard is no reason to stay.
-    runtime.shutdown_background();
+    runtime.shutdown_timeout(linger);
     outcome
 }
 
@@ -129,27 +153,6 @@ where
         () = client.close() => {}
     }
     outcome
-}
-
-/// Ready when the person or the system wants this program to end.
-pub(crate) async fn interrupted() {
-    #[cfg(unix)]
-    {
-        use tokio::signal::unix::{SignalKind, signal};
-        let signals = (signal(SignalKind::terminate()), signal(SignalKind::hangup()));
-        if let (Ok(mut terminate), Ok(mut hangup)) = signals {
-            tokio::select! {
-                _ = terminate.recv() => return,
-                _ = hangup.recv() => return,
-                done = tokio::signal::ctrl_c() => if done.is_ok() { return },
-            }
-        }
-    }
-    #[cfg(not(unix))]
-    if tokio::signal::ctrl_c().await.is_ok() {
-        return;
-    }
-    std::future::pending().await
 }
 
 /// Prints a result as the person wants it.

@@ -81,3 +81,26 @@ fn a_bridge_has_one_server() {
         assert_eq!(run.status.code(), Some(1), "{arguments:?}: {}", String::from_utf8_lossy(&run.stderr));
     }
 }
+
+/// What the person says about themselves is said to the server, and the bridge's own clients are told nothing of it.
+#[test]
+fn headers_go_to_the_server() {
+    use std::io::Read as _;
+    let home = Home::new();
+    let server = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let url = format!("http://{}/mcp", server.local_addr().expect("an address"));
+    let mut bridge =
+        home.command(&["bridge", &url, "--header", "X-Key: hunter2"]).spawn().expect("the binary runs");
+    let (mut connection, _) = server.accept().expect("it connects");
+    let mut head = Vec::new();
+    while !head.windows(4).any(|four| four == b"\r\n\r\n") {
+        let mut some = [0; 1024];
+        let read = connection.read(&mut some).expect("it writes");
+        assert!(read > 0, "it ended");
+        head.extend_from_slice(&some[..read]);
+    }
+    assert!(String::from_utf8_lossy(&head).to_lowercase().contains("x-key: hunter2"), "{head:?}");
+    bridge.kill().expect("it is ours");
+    let said = bridge.wait_with_output().expect("it ended").stderr;
+    assert!(!String::from_utf8_lossy(&said).contains("hunter2"));
+}

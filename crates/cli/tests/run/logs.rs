@@ -17,12 +17,20 @@ async fn without_a_terminal_it_is_one_json_object_a_line_and_never_an_argument()
     let exchange = || {
         let lines = gateway.said();
         let objects = lines.iter().filter_map(|line| serde_json::from_str::<Value>(line).ok());
-        objects.into_iter().find(|line| line["mcp.method.name"] == "tools/call")
+        objects
+            .into_iter()
+            .find(|line| line["message"] == "exchange" && line["mcp.method.name"] == "tools/call")
     };
     until("the call is told", async || exchange().is_some()).await;
     let line = exchange().expect("it is there");
     assert_eq!(line["gen_ai.tool.name"], "one__echo", "{line}");
     assert_eq!(line["outcome"], "ok", "{line}");
+    let behind = || {
+        let lines = gateway.said();
+        let objects = lines.iter().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+        objects.into_iter().find(|line| line["server"] == "one" && line["mcp.method.name"] == "tools/call")
+    };
+    until("so is the server that was asked", async || behind().is_some()).await;
     assert!(line["principal"].is_string() && line["level"] == "DEBUG", "{line}");
     assert!(!gateway.said().join("\n").contains("hunter2"));
 }

@@ -45,6 +45,15 @@ impl Home {
         json!({ "command": self.server(), "args": ["demo"] })
     }
 
+    /// A program that counts as a server of this home, and never answers.
+    pub(crate) fn mute(&self) -> String {
+        use std::os::unix::fs::PermissionsExt as _;
+        let path = format!("{}-mute", self.server());
+        std::fs::write(&path, "#!/bin/sh\nsleep 1000\n").expect("it can be written");
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o700)).expect("it is ours");
+        path
+    }
+
     pub(crate) fn write(&self, path: &str, content: &Value) -> String {
         let path = self.0.join(path);
         std::fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
@@ -74,7 +83,7 @@ impl Home {
         let name = self.server();
         let processes = std::fs::read_dir("/proc").expect("processes");
         let lines = processes.filter_map(|process| std::fs::read(process.ok()?.path().join("cmdline")).ok());
-        lines.filter(|line| line.starts_with(name.as_bytes())).count()
+        lines.filter(|line| line.windows(name.len()).any(|part| part == name.as_bytes())).count()
     }
 }
 
@@ -154,21 +163,31 @@ impl Gateway {
     }
 
     pub(crate) fn terminate(&self) {
-        let pid = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw).expect("a process");
-        kill_process(pid, Signal::TERM).expect("it is ours");
+        terminate(&self.child);
     }
 
     /// How it ended.
     pub(crate) async fn ended(mut self) -> ExitStatus {
-        let begun = Instant::now();
-        loop {
-            if let Some(status) = self.child.try_wait().expect("a child") {
-                assert_eq!(status.signal(), None, "it ends by itself: {:?}", self.said());
-                return status;
-            }
-            assert!(begun.elapsed() < PATIENCE, "it does not end: {:?}", self.said());
-            tokio::time::sleep(Duration::from_millis(10)).await;
+        ended(&mut self.child).await
+    }
+}
+
+/// SIGTERM.
+pub(crate) fn terminate(child: &Child) {
+    let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw).expect("a process");
+    kill_process(pid, Signal::TERM).expect("it is ours");
+}
+
+/// How it ended, by itself.
+pub(crate) async fn ended(child: &mut Child) -> ExitStatus {
+    let begun = Instant::now();
+    loop {
+        if let Some(status) = child.try_wait().expect("a child") {
+            assert_eq!(status.signal(), None, "it ends by itself");
+            return status;
         }
+        assert!(begun.elapsed() < PATIENCE, "it does not end");
+        tokio::time::sleep(Duration::from_millis(10)).await;
     }
 }
 

@@ -1,5 +1,6 @@
 //! One call, from a client through two of us to a server, as a collector sees it: one trace.
 
+use contexture::Client;
 use serde_json::{Value, json};
 
 use crate::collector::Collector;
@@ -61,4 +62,23 @@ async fn one_call_is_one_trace() {
     );
     let services = serde_json::to_string(&collector.resources()).expect("JSON");
     assert!(services.contains("before") && services.contains("behind"), "{services}");
+}
+
+/// Clients that know nothing of `_meta` say it in the header that HTTP has for it.
+#[tokio::test]
+async fn the_parent_may_come_in_a_header() {
+    let home = Home::new();
+    let collector = Collector::start().await;
+    let config = home.config(&json!({ "one": home.demo() }));
+    let mut command = home.command(&["run", "--config", &config, "--listen", "127.0.0.1:0"]);
+    command.env("OTEL_EXPORTER_OTLP_ENDPOINT", &collector.endpoint);
+    let gateway = Gateway::of(command);
+    let client = Client::builder().header("traceparent", format!("00-{TRACE}-{SPAN}-01"));
+    let client = client.connect(gateway.url.as_str()).await.expect("a client");
+    client.call("one__echo", json!({ "message": "hello" })).await.expect("an answer");
+    gateway.terminate();
+    assert_eq!(gateway.ended().await.code(), Some(0));
+    let spans = collector.spans();
+    let call = spans.iter().find(|span| span["name"] == "tools/call one__echo").expect("the call");
+    assert_eq!((&call["traceId"], &call["parentSpanId"]), (&json!(TRACE), &json!(SPAN)), "{call}");
 }

@@ -12,7 +12,7 @@ const KEPT: usize = 64;
 const SHOWN: usize = 80;
 
 /// Something about what a server offers that a person should know.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Alert {
     /// The server, by its name in the configuration.

@@ -1,18 +1,23 @@
 //! How a catalog is made of its parts: who keeps which name.
 //!
 //! Names under a server's slug are that server's alone: what a server without prefix calls `files__read` is left out where
-//! there is a server `files`, wherever they stand in the configuration.
+//! there is a server `files`, wherever they stand in the configuration. Names that are left alone are those of the server that
+//! had them first, as long as it is configured and has not given them up: a server that comes to like another's name does not
+//! get that one's calls.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use contexture::model::{CacheScope, ResourceTemplate};
+use contexture::Principal;
+use contexture::model::{CacheScope, ResourceTemplate, Tool};
 use contexture::uri_template::UriTemplate;
 
 use super::alert::{Alert, AlertKind, Remarks, escaped};
 use super::list::Pages;
 use super::shelf::{Route, Shelf, Shelved};
 use super::{Catalog, Part, Served, twins};
+use crate::config::ServerEntry;
+use crate::consent::{Case, Consent, Kind, hints};
 use crate::names;
 
 /// The longest name that passes as it is, where names are left alone.
@@ -33,10 +38,17 @@ struct Building {
 impl Catalog {
     /// Puts the parts together, in their order.
     pub fn build(parts: Vec<Part>) -> Self {
+        Self::build_after(parts, None)
+    }
+
+    /// The same after another catalog: who had a name that is left alone keeps it.
+    pub fn build_after(parts: Vec<Part>, previous: Option<&Self>) -> Self {
         let personal = parts.iter().any(|part| part.personal);
         let mut building = Building::of(parts);
-        let (tools, prompts) = (building.shelve(), building.shelve());
-        let (resources, templates) = (building.shelve(), building.shelve());
+        let tools = building.shelve(previous.map(|previous| &previous.tools));
+        let prompts = building.shelve(previous.map(|previous| &previous.prompts));
+        let resources = building.shelve(previous.map(|previous| &previous.resources));
+        let templates = building.shelve(previous.map(|previous| &previous.templates));
         let matchers = building.matchers(&templates);
         let lone = building.lone();
         Self {
@@ -53,6 +65,30 @@ impl Catalog {
             slugs: building.slugs,
             schemes: building.schemes,
         }
+    }
+}
+
+impl Catalog {
+    /// Leaves out of its lists what consent would deny this principal whatever they did with it. The ways to it stay: whoever
+    /// goes there is told why not.
+    #[must_use]
+    pub fn as_seen_by(mut self, principal: &Principal, consent: &Consent) -> Self {
+        let case = |kind, entry: &'_ ServerEntry, name: &'_ str, tool: Option<&'_ Tool>, exact| {
+            let (server, trusted, annotations) = (entry.name.as_str(), entry.trusted, tool.map(hints));
+            consent.conceals(
+                &Case { kind, server, trusted, name, principal, annotations, arguments: None },
+                exact,
+            )
+        };
+        let (tool, prompt, resource) = (Kind::Tool, Kind::Prompt, Kind::Resource);
+        self.tools.conceal(|it| case(tool, &it.entry, it.original(), Some(&it.definition), true));
+        self.prompts.conceal(|it| case(prompt, &it.entry, it.original(), None, true));
+        self.resources.conceal(|it| case(resource, &it.entry, it.original(), None, true));
+        self.templates.conceal(|it| case(resource, &it.entry, it.original(), None, false));
+        if consent.tells_callers_apart() {
+            self.scope = CacheScope::Private;
+        }
+        self
     }
 }
 
@@ -100,24 +136,33 @@ impl Building {
     }
 
     /// One list out of the offers of all.
-    fn shelve<T: Shelved>(&mut self) -> Shelf<T> {
+    fn shelve<T: Shelved>(&mut self, previous: Option<&Shelf<T>>) -> Shelf<T> {
         let mut shelf = Shelf::new();
+        if let Some(previous) = previous {
+            self.keep_owners(previous, &mut shelf);
+        }
         for server in 0..self.served.len() {
             shelf.begin_server();
             let Ok(offer) = &self.served[server].offer else { continue };
             let offer = Arc::clone(offer);
             let entry = Arc::clone(&self.served[server].entry);
+            let name: Arc<str> = entry.name.as_str().into();
             for (item, listed) in T::items(&offer).iter().enumerate() {
                 let own = listed.definition.key();
                 if !T::filter(&entry).allows(own) {
                     continue;
                 }
                 let Some(shown) = self.name::<T>(server, own) else { continue };
-                if let Some(first) = shelf.get(&shown) {
-                    let owner = self.served.get(first.server).map_or("", |owner| &owner.entry.name);
+                let first = shelf.get(&shown).map(|first| first.entry.name.as_str());
+                let owner = shelf.owner(&shown).filter(|owner| *owner != entry.name);
+                if let Some(owner) = first.or(owner) {
                     let detail = format!("left out: server {} has it already", escaped(owner));
                     self.remarks[server].add(AlertKind::Collision, own, detail);
                     continue;
+                }
+                let shown: Arc<str> = shown.into();
+                if !entry.prefix {
+                    shelf.own(&shown, &name);
                 }
                 if T::NAMED {
                     self.look(server, T::MEMBER, entry.prefix.then_some(server), own);
@@ -125,14 +170,33 @@ impl Building {
                 shelf.push(Route {
                     server,
                     entry: Arc::clone(&entry),
-                    shown: shown.into(),
+                    shown,
                     definition: Arc::clone(&listed.definition),
                     pin: listed.pin,
                     item,
+                    concealed: false,
                 });
             }
         }
         shelf
+    }
+
+    /// Takes over whose names are whose: of servers that are not there now, and of those that still have them.
+    fn keep_owners<T: Shelved>(&self, previous: &Shelf<T>, shelf: &mut Shelf<T>) {
+        let mut offered: HashMap<&str, Option<HashSet<&str>>> = HashMap::new();
+        for served in self.served.iter().filter(|served| served.slug.is_none()) {
+            // A server that is not there cannot say that it has given a name up.
+            let has = served.offer.as_ref().ok().map(|offer| {
+                let keys = T::items(offer).iter().map(|listed| listed.definition.key());
+                keys.filter(|key| T::filter(&served.entry).allows(key)).collect()
+            });
+            offered.insert(&served.entry.name, has);
+        }
+        for (name, owner) in previous.owners() {
+            if offered.get(&**owner).is_some_and(|has| has.as_ref().is_none_or(|has| has.contains(&**name))) {
+                shelf.own(name, owner);
+            }
+        }
     }
 
     /// What something is called here, if it can be called anything.

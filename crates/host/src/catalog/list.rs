@@ -133,7 +133,8 @@ impl Catalog {
     ) -> usize {
         let end = range.end.min(shelf.routes().len());
         let routes = shelf.routes().get(range.start..end).unwrap_or_default();
-        for (nth, route) in routes.iter().enumerate() {
+        let mut first = true;
+        for (nth, route) in routes.iter().enumerate().filter(|(_, route)| !route.concealed) {
             if out.len() > PAGE_BYTES {
                 return range.start + nth;
             }
@@ -141,7 +142,7 @@ impl Catalog {
             let Some(served) = self.served.get(route.server) else { break };
             let Ok(offer) = &served.offer else { break };
             let Some(listed) = T::items(offer).get(route.item) else { break };
-            if nth > 0 {
+            if !std::mem::take(&mut first) {
                 out.push(b',');
             }
             write_item(listed, &route.shown, served.scheme.as_deref(), (offer.revision, revision), out);

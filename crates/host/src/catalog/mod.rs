@@ -208,19 +208,9 @@ impl Catalog {
 
     /// What the servers say about themselves to models, each under its name.
     pub fn instructions(&self) -> Option<String> {
-        let mut all = Vec::new();
-        for served in &self.served {
-            let Some(said) = served.offer.as_ref().ok().and_then(|offer| offer.instructions.as_deref())
-            else {
-                continue;
-            };
-            let said: String = said.chars().take(INSTRUCTION_CHARS).collect();
-            all.push(match &served.slug {
-                Some(slug) => format!("# Server {slug} (its tools begin with {slug}__)\n\n{said}"),
-                None => said,
-            });
-        }
-        (!all.is_empty()).then(|| all.join("\n\n"))
+        let known =
+            self.served.iter().filter_map(|served| Some((&*served.entry, &**served.offer.as_ref().ok()?)));
+        instructions(known)
     }
 
     /// The way to a resource of a server that no list has.
@@ -234,6 +224,21 @@ impl Catalog {
             definition: None,
         })
     }
+}
+
+/// What servers say about themselves to models, each under its name.
+pub(crate) fn instructions<'a>(
+    servers: impl Iterator<Item = (&'a ServerEntry, &'a Offer)>,
+) -> Option<String> {
+    let said = servers.filter_map(|(entry, offer)| {
+        let said: String = offer.instructions.as_deref()?.chars().take(INSTRUCTION_CHARS).collect();
+        Some(match entry.prefix.then(|| names::slug(&entry.name)) {
+            Some(slug) => format!("# Server {slug} (its tools begin with {slug}__)\n\n{said}"),
+            None => said,
+        })
+    });
+    let all: Vec<String> = said.collect();
+    (!all.is_empty()).then(|| all.join("\n\n"))
 }
 
 impl From<&Route<Resource>> for ResourceRoute {

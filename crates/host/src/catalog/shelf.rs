@@ -24,6 +24,8 @@ pub struct Route<T = Tool> {
     pub pin: [u8; 32],
     /// Its place among what the server listed.
     pub(super) item: usize,
+    /// Lists leave it out.
+    pub(super) concealed: bool,
 }
 
 /// What can be a list of the catalog.
@@ -75,11 +77,13 @@ pub(super) struct Shelf<T> {
     by_name: HashMap<Arc<str>, usize>,
     /// Where each server's items begin.
     starts: Vec<usize>,
+    /// Whose a name is that is left alone, by the server's name: also while that one is not there.
+    owners: HashMap<Arc<str>, Arc<str>>,
 }
 
 impl<T> Shelf<T> {
     pub(super) fn new() -> Self {
-        Self { routes: Vec::new(), by_name: HashMap::new(), starts: Vec::new() }
+        Self { routes: Vec::new(), by_name: HashMap::new(), starts: Vec::new(), owners: HashMap::new() }
     }
 
     pub(super) fn get(&self, name: &str) -> Option<&Route<T>> {
@@ -90,9 +94,31 @@ impl<T> Shelf<T> {
         &self.routes
     }
 
+    /// Leaves these out of lists.
+    pub(super) fn conceal(&mut self, is: impl Fn(&Route<T>) -> bool) {
+        for route in &mut self.routes {
+            route.concealed = is(route);
+        }
+    }
+
     /// The items of the next server follow.
     pub(super) fn begin_server(&mut self) {
         self.starts.push(self.routes.len());
+    }
+
+    /// Names that are left alone, and whose they are.
+    pub(super) fn owners(&self) -> impl Iterator<Item = (&Arc<str>, &Arc<str>)> {
+        self.owners.iter()
+    }
+
+    /// Whose a name is.
+    pub(super) fn owner(&self, name: &str) -> Option<&str> {
+        self.owners.get(name).map(|owner| &**owner)
+    }
+
+    /// A name that is left alone is this server's from now on.
+    pub(super) fn own(&mut self, name: &Arc<str>, server: &Arc<str>) {
+        self.owners.insert(Arc::clone(name), Arc::clone(server));
     }
 
     /// Adds an item whose name is not taken.

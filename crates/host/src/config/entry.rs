@@ -105,7 +105,9 @@ pub enum Standing {
 }
 
 /// How a server is reached.
-#[derive(Debug, Clone, PartialEq)]
+///
+/// `Debug` shows neither arguments nor what follows a `?`: variables may have been filled in there.
+#[derive(Clone, PartialEq)]
 pub enum TransportSpec {
     /// A program that is started, and spoken to over its standard input and output.
     Stdio {
@@ -129,6 +131,27 @@ pub enum TransportSpec {
         /// The socket in the file system that it listens at, in place of the address in its URL.
         socket: Option<PathBuf>,
     },
+}
+
+impl fmt::Debug for TransportSpec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Stdio { command, args, env, cwd } => f
+                .debug_struct("Stdio")
+                .field("command", command)
+                .field("args", &args.len())
+                .field("env", env)
+                .field("cwd", cwd)
+                .finish(),
+            Self::Http { url, headers, sse, socket } => f
+                .debug_struct("Http")
+                .field("url", &url.split('?').next())
+                .field("headers", headers)
+                .field("sse", sse)
+                .field("socket", socket)
+                .finish(),
+        }
+    }
 }
 
 /// Which roots a server is told.

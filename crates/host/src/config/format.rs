@@ -94,7 +94,7 @@ impl Format {
     }
 }
 
-const NO_HELPER: &str = "commands that make headers are not run: put the header into \"headers\", from a variable, or use a login";
+const NO_COMMANDS: &str = "commands that make headers are not run: put the header into \"headers\", from a variable, or use a login";
 const NO_PROVIDER: &str = "other ways to log in than OAuth are not known here";
 const NO_SANDBOX: &str = "asks for a sandbox that does not exist here, and is not run without one: say false, or leave it to its host";
 
@@ -146,7 +146,7 @@ const FAMILY: &[(&str, Meaning)] = &[
     ("timeout", Meaning::CallEither),
     ("oauth", Meaning::OAuth),
     ("auth", Meaning::OAuth),
-    ("headersHelper", Meaning::Left(NO_HELPER)),
+    ("headersHelper", Meaning::Left(NO_COMMANDS)),
     ("description", Meaning::Silent),
     ("name", Meaning::Silent),
 ];

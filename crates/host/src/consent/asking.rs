@@ -29,6 +29,11 @@ static NO_HINTS: ToolAnnotations = ToolAnnotations {
 /// Characters of a name that are shown.
 const NAME: usize = 200;
 
+/// What a definition says about its tool, if only by leaving it out.
+pub(crate) fn hints(tool: &Tool) -> &ToolAnnotations {
+    tool.annotations.as_ref().unwrap_or(&NO_HINTS)
+}
+
 /// Something that somebody wants to do.
 #[derive(Debug, Clone, Copy)]
 pub struct Asking<'a> {
@@ -55,7 +60,6 @@ pub struct Asking<'a> {
 impl<'a> Asking<'a> {
     /// What rules see of it.
     pub fn case(&self) -> Case<'a> {
-        let hints = |tool: &'a Tool| tool.annotations.as_ref().unwrap_or(&NO_HINTS);
         Case {
             kind: self.kind,
             server: &self.server.name,
@@ -95,25 +99,39 @@ impl<'a> Asking<'a> {
 
     pub(super) fn refusal(&self, answer: Answer) -> String {
         match answer {
-            Answer::Dismissed => format!("{} was not allowed: the question was left unanswered", self.what()),
+            Answer::Dismissed => {
+                format!(
+                    "{} was not allowed: the question was left unanswered. {}",
+                    self.what(),
+                    self.advice()
+                )
+            }
             Answer::Never => format!("{} was denied for good by a person", self.what()),
             _ => format!("{} was denied by a person", self.what()),
         }
     }
 
     pub(super) fn unasked(&self) -> String {
+        format!(
+            "{} needs a person's consent, and nobody can be asked: the client takes no elicitations and there is no \
+             terminal. {}",
+            self.what(),
+            self.advice()
+        )
+    }
+
+    /// The rule that would allow it.
+    fn advice(&self) -> String {
         let selector = match self.kind {
             Kind::Tool | Kind::Prompt | Kind::Resource => {
                 format!("{}: {}", quoted(self.kind.word()), quoted(&cut(self.tool, NAME)))
             }
             other => format!("\"kinds\": [{}]", quoted(other.word())),
         };
+        let server = quoted(&self.server.name);
         format!(
-            "{} needs a person's consent, and nobody can be asked: the client takes no elicitations and there is no \
-             terminal. To allow it, put {{ \"server\": {}, {selector}, \"decision\": \"allow\" }} among the rules of \
-             the policy",
-            self.what(),
-            quoted(&self.server.name),
+            "To allow it, put {{ \"server\": {server}, {selector}, \"decision\": \"allow\" }} among the rules of the \
+             policy"
         )
     }
 }

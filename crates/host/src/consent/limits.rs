@@ -40,7 +40,12 @@ impl Default for CallLimits {
 
 impl From<&Limits> for CallLimits {
     fn from(limits: &Limits) -> Self {
-        Self { per_principal: limits.calls_per_second, at_once: limits.concurrent_calls, ..Self::default() }
+        Self {
+            per_principal: limits.calls_per_second,
+            per_server: limits.server_calls_per_second,
+            questions_per_server: limits.questions_per_second,
+            at_once: limits.concurrent_calls,
+        }
     }
 }
 
@@ -106,7 +111,7 @@ impl Gauge {
 
     fn admit_at(&self, principal: &Principal, server: &str, now: Duration) -> Result<Admission, ErrorObject> {
         // Proofs end with their request; only who it is outlives it.
-        let principal = Principal::new(principal.issuer(), principal.subject());
+        let principal = principal.identity();
         let mut counts = lock(&self.counts);
         let counts = &mut *counts;
         let limits = &counts.limits;

@@ -34,6 +34,8 @@ pub use question::{Person, PersonQuestion, attributed};
 pub use remembered::{Decided, Remembered};
 pub use rules::{Hints, PolicyConfig, Rule};
 
+pub(crate) use asking::hints;
+
 use asking::Why;
 use audit::{Audit, Line};
 use limits::Gauge;
@@ -169,6 +171,17 @@ impl Consent {
     pub fn explain(&self, case: &Case<'_>) -> Explanation {
         let current = self.current();
         explain::explain(&current.policy, &current.remembered, case)
+    }
+
+    /// Whether something is denied however it is used: then there is no point in showing it. For names that stand for many, as those
+    /// of templates do, `exact` is false.
+    pub fn conceals(&self, case: &Case<'_>, exact: bool) -> bool {
+        self.current().policy.conceals(case, exact)
+    }
+
+    /// Whether callers may see different things.
+    pub fn tells_callers_apart(&self) -> bool {
+        self.current().policy.tells_callers_apart()
     }
 
     /// Lets a call begin, or says when to try again. The call is over when the admission is dropped.

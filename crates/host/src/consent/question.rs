@@ -99,10 +99,13 @@ fn heading(asking: &Asking<'_>) -> String {
 }
 
 fn describe(message: &mut String, tool: &Tool, trusted: bool) {
-    let doubt = if trusted { "" } else { ", which nobody has checked" };
+    let doubt = if trusted { "" } else { " (which nobody has checked)" };
+    if tool.display_name() != tool.name {
+        message.push_str(&format!("\nThe server calls it {}{doubt}.", shown(tool.display_name())));
+    }
     if let Some(description) = &tool.description {
         let words = safe_line(&cut(description, DESCRIPTION));
-        message.push_str(&format!("\nThe server says about it{doubt}: \"{words}\""));
+        message.push_str(&format!("\nWhat the server says about it{doubt}: \"{words}\""));
     }
     let Some(hints) = &tool.annotations else { return };
     let mut claims = Vec::new();
@@ -115,7 +118,7 @@ fn describe(message: &mut String, tool: &Tool, trusted: bool) {
         claims.push("that it reaches beyond this machine");
     }
     if !claims.is_empty() {
-        message.push_str(&format!("\nThe server says{doubt} {}.", claims.join(" and ")));
+        message.push_str(&format!("\nThe server says {}{doubt}.", claims.join(" and ")));
     }
 }
 

@@ -40,8 +40,8 @@ pub struct Remembered {
 
 #[derive(Debug, Default)]
 struct State {
-    /// When the file was last changed, and its length, as we know it.
-    seen: Option<(SystemTime, u64)>,
+    /// The file as we know it.
+    seen: Option<Stamp>,
     entries: HashMap<Key, Decided>,
 }
 
@@ -262,9 +262,13 @@ fn plain(hints: ToolAnnotations) -> ToolAnnotations {
     ToolAnnotations { title: None, ..hints }
 }
 
-fn stamp(file: &Path) -> Option<(SystemTime, u64)> {
+/// When a file was last changed, its length, and which one it is: another file takes its place with every answer, perhaps
+/// within one tick of the clock.
+type Stamp = (SystemTime, u64, u64);
+
+fn stamp(file: &Path) -> Option<Stamp> {
     let found = fs::metadata(file).ok()?;
-    Some((found.modified().ok()?, found.len()))
+    Some((found.modified().ok()?, found.len(), number(&found)))
 }
 
 fn read(file: &Path) -> Result<HashMap<Key, Decided>, String> {
@@ -333,6 +337,17 @@ pub(super) fn hex(bytes: &[u8]) -> String {
 
 fn now() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs())
+}
+
+#[cfg(unix)]
+fn number(found: &fs::Metadata) -> u64 {
+    use std::os::unix::fs::MetadataExt as _;
+    found.ino()
+}
+
+#[cfg(not(unix))]
+fn number(_: &fs::Metadata) -> u64 {
+    0
 }
 
 #[cfg(unix)]

@@ -138,6 +138,33 @@ impl PolicyConfig {
     }
 }
 
+impl PolicyConfig {
+    /// Whether something is denied however it is used, so that there is no point in showing it. `exact` is false for names that
+    /// stand for many, as those of templates do.
+    pub(super) fn conceals(&self, case: &Case<'_>, exact: bool) -> bool {
+        let arguments = Arguments::of(case);
+        for rule in &self.rules {
+            let certain = match rule.judge(case, &arguments) {
+                Ok(()) => exact || rule.resource.is_none(),
+                Err(Miss::Argument(_)) => false,
+                Err(Miss::Name) if !exact => false,
+                Err(_) => continue,
+            };
+            match (rule.decision, certain) {
+                (Decision::Deny, true) => return true,
+                (Decision::Deny, false) => {}
+                _ => return false,
+            }
+        }
+        self.default == Some(Decision::Deny)
+    }
+
+    /// Whether it may say one thing to one caller and another to another.
+    pub(super) fn tells_callers_apart(&self) -> bool {
+        self.rules.iter().any(|rule| rule.principal.is_some())
+    }
+}
+
 fn unsaid(case: &Case<'_>) -> (Decision, Because) {
     let (decision, what) = match case.kind {
         Kind::Tool if case.trusted && case.annotations.is_some_and(ToolAnnotations::is_read_only) => {

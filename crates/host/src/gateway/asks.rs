@@ -185,6 +185,10 @@ impl Way<'_> {
         key: &str,
         mut params: CreateMessageParams,
     ) -> Answered {
+        if !gateway.is_transparent() {
+            // To the client we are one server: what it added would be of all servers behind us.
+            params.include_context = None;
+        }
         let asking = self.asking(entry, Kind::Sampling);
         let rejected = |reason| ErrorObject::new(code::USER_REJECTED, reason);
         let reviewed = match gateway.consent.decide(&asking) {

@@ -8,9 +8,8 @@ use std::time::Instant;
 
 use bytes::Bytes;
 use contexture::Error;
-use contexture::client::{Forward, Forwarded};
+use contexture::client::{Client, Forward, Forwarded};
 use contexture::model::{ErrorObject, Meta, Method, key};
-use contexture::revision::Era;
 use contexture::server::{Context, OperationResult, Reply};
 use serde::Deserialize;
 
@@ -59,18 +58,8 @@ impl Call<'_> {
         Ok(Reply::Forwarded { result: outward(slug, self.target.method, result), from: revision })
     }
 
-    pub(super) fn asking(&self) -> Asking<'_> {
-        Asking {
-            principal: self.context.principal(),
-            server: self.target.entry(),
-            tool: &self.target.original,
-            shown: &self.target.shown,
-            definition: self.target.definition.as_deref(),
-            pin: &self.target.pin,
-            arguments: self.target.arguments.as_deref(),
-            kind: self.target.kind,
-            trace: self.trace.as_deref(),
-        }
+    fn asking(&self) -> Asking<'_> {
+        self.target.asking(self.context.principal(), self.trace.as_deref())
     }
 
     /// An earlier round of this call was let through and reached its server.
@@ -116,9 +105,9 @@ impl Call<'_> {
     }
 
     async fn attempt(&self, lease: Lease) -> Result<Forwarded, Failure> {
-        match lease.client().era() {
-            Era::Modern => self.in_rounds(lease).await,
-            Era::Legacy => self.in_place(lease).await,
+        match asks_in_place(lease.client()) {
+            true => self.in_place(lease).await,
+            false => self.in_rounds(lease).await,
         }
     }
 
@@ -169,12 +158,12 @@ impl Call<'_> {
             let voice = Arc::clone(voice);
             forward = forward.on_progress(move |progress| voice.progress(&progress));
         }
-        if client.era() == Era::Modern {
+        if !asks_in_place(client) {
             forward = forward.capabilities(self.who.declares().capabilities());
-            if let (Some(level), Some(voice)) = (self.context.log_level(), voice) {
-                let voice = Arc::clone(voice);
-                forward = forward.log_level(level).on_log(move |message| voice.log(message));
-            }
+        }
+        if let (Some(level), Some(voice), true) = (self.context.log_level(), voice, lease.logs()) {
+            let voice = Arc::clone(voice);
+            forward = forward.log_level(level).on_log(move |message| voice.log(message));
         }
         forward
     }
@@ -270,6 +259,11 @@ impl Drop for Recorded<'_> {
             });
         }
     }
+}
+
+/// Whether the server asks in the middle of a call, and not at the end of an exchange.
+fn asks_in_place(client: &Client) -> bool {
+    client.revision().rules().has_server_requests
 }
 
 pub(super) fn login_wanted(unavailable: &Unavailable) -> Option<login::Wanted> {

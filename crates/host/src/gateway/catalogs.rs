@@ -1,9 +1,9 @@
 //! Which catalog somebody sees, kept until something in it changes.
 //!
-//! All see the same, except those who have a login of their own at some server. Lists wait a short while for servers that
+//! All see the same, except those who have a login of their own at some server, and unless rules tell callers apart. Lists wait a short while for servers that
 //! are being started, and are told to have changed when these come later. Calls wait longer, if what they name is not there.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -12,7 +12,7 @@ use contexture::{Context, Principal};
 use futures_util::future::join_all;
 
 use super::{Gateway, faults};
-use crate::catalog::{Catalog, Offer, Part};
+use crate::catalog::{Alert, Catalog, Offer, Part};
 use crate::config::LoginFor;
 use crate::names;
 use crate::upstream::{Audience, State, Unavailable, Upstream, lock};
@@ -21,6 +21,8 @@ pub(crate) use crate::upstream::Changed;
 
 /// People whose view is remembered.
 const REMEMBERED: usize = 10_000;
+/// Alerts that are remembered, so that each is told once.
+const TOLD: usize = 10_000;
 
 /// What somebody sees.
 pub(crate) struct View {
@@ -48,11 +50,14 @@ pub(super) struct Catalogs {
     state: Mutex<Known>,
     /// Counts the changes, so that what was built before one is not kept after it.
     generation: AtomicU64,
+    told: Mutex<HashSet<Alert>>,
 }
 
 #[derive(Default)]
 struct Known {
     shared: Option<Arc<View>>,
+    /// The one before, whose names stay whose they were.
+    last: Option<Arc<View>>,
     people: HashMap<Principal, Person>,
     /// Somebody has seen a list since clients were last told of a change.
     seen: bool,
@@ -64,29 +69,26 @@ struct Person {
     /// Servers, by name, at which they have a login of their own.
     logins: Vec<String>,
     view: Option<Arc<View>>,
+    last: Option<Arc<View>>,
 }
 
 impl Catalogs {
-    /// Everybody's, if it is there.
-    pub(super) fn shared(&self) -> Option<Arc<View>> {
-        lock(&self.state).shared.clone()
-    }
-
     /// What this principal sees, if it is there.
-    pub(super) fn known(&self, principal: &Principal) -> Option<Arc<View>> {
+    pub(super) fn known(&self, principal: &Principal, apart: bool) -> Option<Arc<View>> {
         let known = lock(&self.state);
         match known.people.get(principal) {
-            Some(person) if !person.logins.is_empty() => person.view.clone(),
+            Some(person) if apart || !person.logins.is_empty() => person.view.clone(),
+            None if apart => None,
             _ => known.shared.clone(),
         }
     }
 
     /// The same, unless it would have to be found out first where they have a login.
-    fn ready(&self, principal: &Principal, has_logins: bool) -> Option<Arc<View>> {
+    fn ready(&self, principal: &Principal, has_logins: bool, apart: bool) -> Option<Arc<View>> {
         let known = lock(&self.state);
         match known.people.get(principal) {
-            Some(person) if !person.logins.is_empty() => person.view.clone(),
-            None if has_logins => None,
+            Some(person) if apart || !person.logins.is_empty() => person.view.clone(),
+            None if apart || has_logins => None,
             _ => known.shared.clone(),
         }
     }
@@ -102,9 +104,31 @@ impl Catalogs {
     pub(super) fn forget(&self, changed: Changed) -> bool {
         self.generation.fetch_add(1, Ordering::AcqRel);
         let mut known = lock(&self.state);
-        known.shared = None;
-        known.people.values_mut().for_each(|person| person.view = None);
+        let Known { shared, last, people, .. } = &mut *known;
+        step_back(shared, last);
+        people.values_mut().for_each(|person| step_back(&mut person.view, &mut person.last));
         changed.is_some() && std::mem::take(&mut known.seen)
+    }
+
+    /// What this principal saw before.
+    fn last(&self, principal: &Principal) -> Option<Arc<View>> {
+        let known = lock(&self.state);
+        let own = known.people.get(principal).filter(|person| !person.logins.is_empty());
+        own.map_or(&known.last, |person| &person.last).clone()
+    }
+
+    /// Tells whoever runs us what is odd about what servers offer.
+    fn tell(&self, alerts: &[Alert]) {
+        let mut told = lock(&self.told);
+        if told.len() + alerts.len() > TOLD {
+            told.clear();
+        }
+        for alert in alerts {
+            if told.insert(alert.clone()) {
+                let Alert { server, subject, detail, .. } = alert;
+                tracing::warn!(server, kind = ?alert.kind, subject, "an odd offer: {detail}");
+            }
+        }
     }
 
     /// Somebody logged in or out.
@@ -121,18 +145,22 @@ impl Catalogs {
         if known.people.len() >= REMEMBERED {
             known.people.clear();
         }
-        let person = Person { logins: logins.to_vec(), view: None };
+        let person = Person { logins: logins.to_vec(), ..Person::default() };
         known.people.insert(principal.identity(), person);
     }
 
-    fn keep(&self, principal: &Principal, view: &Arc<View>, generation: u64) {
+    fn keep(&self, principal: &Principal, view: &Arc<View>, generation: u64, apart: bool) {
         let mut known = lock(&self.state);
         known.seen = true;
         if self.generation.load(Ordering::Acquire) != generation {
             return;
         }
+        if apart {
+            // For what all have in common: `ready` and `known` give it to nobody then.
+            known.shared = Some(Arc::clone(view));
+        }
         match known.people.get_mut(principal) {
-            Some(person) if !person.logins.is_empty() => person.view = Some(Arc::clone(view)),
+            Some(person) if apart || !person.logins.is_empty() => person.view = Some(Arc::clone(view)),
             _ => known.shared = Some(Arc::clone(view)),
         }
     }
@@ -142,7 +170,9 @@ impl Gateway {
     /// What this client sees. Does not wait longer for slow servers than the configuration says.
     pub(super) async fn view(self: &Arc<Self>, context: &Context) -> Arc<View> {
         let principal = context.principal();
-        if let Some(view) = self.catalogs.ready(principal, self.logins.is_some()) {
+        if let Some(view) =
+            self.catalogs.ready(principal, self.logins.is_some(), self.consent.tells_callers_apart())
+        {
             return view;
         }
         let grace = self.limits().list_grace;
@@ -191,15 +221,18 @@ impl Gateway {
     }
 
     /// The servers at which somebody has a login of their own.
-    async fn logins_of(&self, principal: &Principal) -> Vec<String> {
-        let Some(logins) = &self.logins else { return Vec::new() };
+    pub(crate) async fn logins_of(&self, principal: &Principal) -> Vec<String> {
+        if self.logins.is_none() && !self.consent.tells_callers_apart() {
+            return Vec::new();
+        }
         if let Some(known) = self.catalogs.logins(principal) {
             return known;
         }
         let mut own = Vec::new();
         for upstream in &*self.upstreams() {
             let entry = upstream.entry();
-            if matches!(entry.login, LoginFor::User(_))
+            if let Some(logins) = &self.logins
+                && matches!(entry.login, LoginFor::User(_))
                 && entry.enabled()
                 && logins.has_login(entry, principal).await
             {
@@ -255,8 +288,12 @@ impl Gateway {
                 only_login: wants_login,
             });
         }
-        let view = Arc::new(View { catalog: Catalog::build(parts), servers, partial });
-        self.catalogs.keep(context.principal(), &view, generation);
+        let last = self.catalogs.last(&principal);
+        let catalog = Catalog::build_after(parts, last.as_ref().map(|last| &last.catalog));
+        let catalog = catalog.as_seen_by(&principal, &self.consent);
+        let view = Arc::new(View { catalog, servers, partial });
+        self.catalogs.tell(view.catalog.alerts());
+        self.catalogs.keep(&principal, &view, generation, self.consent.tells_callers_apart());
         view
     }
 
@@ -280,6 +317,13 @@ impl View {
         let alone =
             || self.servers.iter().find(|served| !served.upstream.entry().prefix && unavailable(served));
         by_name.or_else(alone)
+    }
+}
+
+/// What was seen is what was seen last.
+fn step_back(view: &mut Option<Arc<View>>, last: &mut Option<Arc<View>>) {
+    if let Some(view) = view.take() {
+        *last = Some(view);
     }
 }
 

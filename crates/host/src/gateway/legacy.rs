@@ -20,8 +20,9 @@ use tokio::time::{Instant, sleep_until, timeout};
 use super::asks::{Way, passed_key};
 use super::calls::{Call, Failure};
 use super::faults::{self, Fault};
-use super::parked::{HANDLE, Waiting};
-use crate::operations::UpstreamCall;
+use super::parked::{GivenUp, HANDLE, Waiting};
+use crate::consent::{Outcome, Record};
+use crate::operations::{Dropped, UpstreamCall};
 use crate::upstream::{LONGEST_CALL, Lease, Place, Question, Questions, Voice, lock};
 
 /// Questions that a server asks at once come one after the other; one that follows within this time belongs to the same
@@ -145,12 +146,30 @@ impl Call<'_> {
     /// Lets go of the client, and waits for it to come back with answers.
     async fn park(&self, running: Running, waiting: Vec<Waiting>) -> Result<Forwarded, Failure> {
         let limits = self.gateway.limits();
-        let handle = self.gateway.parked.park(self.context.principal(), running, waiting, &limits)?;
+        let (principal, given_up) = (self.context.principal(), self.given_up());
+        let handle = self.gateway.parked.park(principal, running, waiting, given_up, &limits)?;
         if let Err(error) = self.context.keep(HANDLE, &handle) {
             self.gateway.parked.give_up(&handle);
             return Err(self.fault(error).into());
         }
         Ok(self.resume(&handle).await?)
+    }
+
+    /// Counts and writes down that nobody came back for this call.
+    fn given_up(&self) -> GivenUp {
+        let (consent, metrics) = (self.gateway.consent.clone(), Arc::clone(&self.gateway.metrics));
+        let (principal, target, trace) =
+            (self.context.principal().identity(), self.target.clone(), self.trace.clone());
+        let parked = Instant::now();
+        Box::new(move || {
+            metrics.dropped(Dropped::ParkedCall);
+            let asking = target.asking(&principal, trace.as_deref());
+            consent.record(Record {
+                asking: &asking,
+                outcome: Outcome::Cancelled,
+                duration: parked.elapsed(),
+            });
+        })
     }
 
     /// Goes on with a call that was parked. In the round that asks, this is where the handler is dropped.

@@ -120,6 +120,11 @@ impl Gateway {
         *self.transparent.write().unwrap_or_else(PoisonError::into_inner) = declared;
     }
 
+    /// Whether there is one server only, shown as it is.
+    fn is_transparent(&self) -> bool {
+        self.transparent.read().unwrap_or_else(PoisonError::into_inner).is_some()
+    }
+
     pub(crate) fn limits(&self) -> Arc<Limits> {
         Arc::clone(&self.limits.read().unwrap_or_else(PoisonError::into_inner))
     }
@@ -267,7 +272,16 @@ impl Provider for Face {
         if let Some(declared) = &*transparent {
             return declared.instructions.clone();
         }
-        self.0.catalogs.shared().and_then(|view| view.catalog.instructions())
+        drop(transparent);
+        let upstreams = self.0.upstreams();
+        // Everybody's; and those of whoever started us, who is alone here then.
+        let circles = [None, Some(Principal::local())];
+        let known = upstreams.iter().filter_map(|upstream| {
+            let offer = circles.iter().find_map(|circle| upstream.known_offer(circle)?.ok())?;
+            Some((Arc::clone(upstream.entry()), offer))
+        });
+        let known: Vec<_> = known.collect();
+        crate::catalog::instructions(known.iter().map(|(entry, offer)| (&**entry, &**offer)))
     }
 
     fn perform(&self, operation: Operation) -> BoxFuture<OperationResult> {
@@ -281,7 +295,7 @@ impl Provider for Face {
     }
 
     fn tool(&self, principal: &Principal, name: &str) -> Option<Arc<Tool>> {
-        let view = self.0.catalogs.known(principal)?;
+        let view = self.0.catalogs.known(principal, self.0.consent.tells_callers_apart())?;
         view.catalog.tool(name).map(|route| Arc::clone(&route.definition))
     }
 

@@ -40,7 +40,12 @@ struct Entry {
     waiting: Vec<Waiting>,
     /// Stops the clock.
     taken: oneshot::Sender<()>,
+    /// Says that nobody came back.
+    given_up: GivenUp,
 }
+
+/// What is done when a call is given up.
+pub(super) type GivenUp = Box<dyn FnOnce() + Send>;
 
 impl Parked {
     /// How many there are.
@@ -54,6 +59,7 @@ impl Parked {
         principal: &Principal,
         mut running: Running,
         waiting: Vec<Waiting>,
+        given_up: GivenUp,
         limits: &Limits,
     ) -> Result<String, ErrorObject> {
         let mut table = lock(&self.0);
@@ -72,7 +78,7 @@ impl Parked {
         let deadline = Instant::now() + limits.park_time;
         tokio::spawn(self.clone().mind(handle.clone(), work, sender, was_taken, deadline));
         let principal = principal.identity();
-        table.insert(handle.clone(), Entry { principal, running, waiting, taken });
+        table.insert(handle.clone(), Entry { principal, running, waiting, taken, given_up });
         Ok(handle)
     }
 
@@ -110,6 +116,7 @@ impl Parked {
         let entry = lock(&self.0).remove(handle);
         if let Some(entry) = entry {
             tracing::info!(server = entry.running.lease.desk().entry.name, "a parked call was given up");
+            (entry.given_up)();
         }
     }
 
@@ -154,7 +161,7 @@ impl Parked {
     /// Cancels all of them.
     pub(crate) fn clear(&self) {
         let entries = std::mem::take(&mut *lock(&self.0));
-        drop(entries);
+        entries.into_values().for_each(|entry| (entry.given_up)());
     }
 }
 

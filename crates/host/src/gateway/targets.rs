@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use contexture::Principal;
 use contexture::model::{CallToolResult, CompleteParams, Content, ErrorObject, Method, Reference, Tool};
 use contexture::server::{Context, OperationResult, Reply};
 use serde::Serialize;
@@ -12,11 +13,12 @@ use super::calls::{Call, login_wanted};
 use super::catalogs::Served;
 use super::{Gateway, View};
 use crate::config::ServerEntry;
-use crate::consent::{Kind, NO_PIN};
+use crate::consent::{Asking, Kind, NO_PIN};
 use crate::operations::Seen;
 use crate::upstream::Upstream;
 
 /// What is to be called.
+#[derive(Clone)]
 pub(super) struct Target {
     pub(super) view: Arc<View>,
     pub(super) server: usize,
@@ -44,6 +46,21 @@ impl Target {
 
     pub(super) fn entry(&self) -> &Arc<ServerEntry> {
         self.upstream().entry()
+    }
+
+    /// What consent is asked about, and what is written down.
+    pub(super) fn asking<'a>(&'a self, principal: &'a Principal, trace: Option<&'a str>) -> Asking<'a> {
+        Asking {
+            principal,
+            server: self.entry(),
+            tool: &self.original,
+            shown: &self.shown,
+            definition: self.definition.as_deref(),
+            pin: &self.pin,
+            arguments: self.arguments.as_deref(),
+            kind: self.kind,
+            trace,
+        }
     }
 
     /// Whether making it twice does no harm.

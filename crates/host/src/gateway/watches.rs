@@ -14,6 +14,8 @@ use contexture::server::{Context, OperationResult, Reply};
 use contexture::{Error, Principal};
 
 use super::{Gateway, faults};
+use crate::config::ServerEntry;
+use crate::consent::{Case, Kind};
 use crate::upstream::{Audience, Upstream, Watching, lock};
 
 /// How long a subscription stays that nobody has taken hold of.
@@ -135,6 +137,9 @@ impl Gateway {
         let unknown = || ErrorObject::resource_not_found(code, uri);
         let ((server, original), view) = self.find(context, uri, look, unknown).await?;
         let served = &view.servers[server];
+        if self.conceals(context, served.upstream.entry(), &original) {
+            return Err(ErrorObject::resource_not_found(code, uri));
+        }
         let (upstream, personal) = (Arc::clone(&served.upstream), served.personal);
         let who = self.audience(context, upstream.entry(), personal);
         let subscribed = subscribe(&upstream, &who, &original).await.map_err(|fault| match fault {
@@ -147,6 +152,20 @@ impl Gateway {
         lock(&self.watches.table).insert(key.clone(), watch);
         self.watches.linger(key);
         Ok(())
+    }
+
+    /// Whether a resource may not be read by this caller, so that its changes are none of their business either.
+    fn conceals(&self, context: &Context, entry: &ServerEntry, original: &str) -> bool {
+        let case = Case {
+            kind: Kind::Resource,
+            server: &entry.name,
+            trusted: entry.trusted,
+            name: original,
+            principal: context.principal(),
+            annotations: None,
+            arguments: None,
+        };
+        self.consent.conceals(&case, true)
     }
 
     /// Honours what can be watched of what a client wants to listen for.

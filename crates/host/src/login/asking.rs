@@ -22,6 +22,8 @@ use crate::config::ServerEntry;
 
 /// How long a call waits for a person who has said that they log in.
 const WAIT: Duration = Duration::from_secs(45);
+/// What is said when a person does not want to.
+const DENIED: &str = "wants a login, and the person said no";
 /// How long an authorization server may take to be found.
 const FINDING: Duration = Duration::from_secs(30);
 
@@ -42,11 +44,23 @@ impl Logins {
             return Err(refused(&name, "wants a login, and is configured without one (\"login\")"));
         };
         let key = wanted.0.key(&entry.name);
-        let begun: Option<String> = context.recall(&key);
-        if begun.is_some_and(|id| !self.table().has(&id)) {
-            let why = "wants a login, and the one that was begun is over: the person said no, or it did not work, or took \
-                       too long; try again";
-            return Err(refused(&name, why));
+        if let Some(id) = context.recall::<String>(&key) {
+            // Asked in an earlier round; it may have ended before the call came back.
+            let standing = self.table().standing(&id);
+            match standing {
+                Some(Standing::Open) => {}
+                Some(Standing::In) => return Ok(()),
+                Some(Standing::Denied) => return Err(refused(&name, DENIED)),
+                Some(Standing::Failed(why)) => {
+                    return Err(refused(&name, &format!("wants a login, which did not work: {why}")));
+                }
+                None => {
+                    return Err(refused(
+                        &name,
+                        "wants a login, and the one that was begun took too long: try again",
+                    ));
+                }
+            }
         }
         let person = context.principal().identity();
         let is_local = matches!(self.way, Way::Here) && person == Principal::local();
@@ -204,7 +218,7 @@ async fn wait(name: &str, mut link: Link) -> Result<(), ErrorObject> {
             Err(visit(name, &link, "you are not logged in yet: finish at the page, then try again"))
         }
         Standing::Failed(why) => Err(visit(name, &link, &format!("the login did not work: {why}"))),
-        Standing::Denied => Err(refused(name, "wants a login, and the person said no")),
+        Standing::Denied => Err(refused(name, DENIED)),
     }
 }
 

@@ -197,7 +197,7 @@ impl Logins {
             pending.standing.send_replace(standing);
             return Some(pending.target.name.clone());
         }
-        let pending = table.remove(name)?;
+        let pending = table.end(name, &standing)?;
         drop(table);
         tracing::info!(server = pending.target.name, ?standing, "a login ended");
         if let (Way::Web(web), Standing::In) = (&self.way, &standing) {

@@ -4,7 +4,7 @@
 //! the browser that opened it, once that has proven to be the person's. People push out only logins of their own, and
 //! where there is no room at all, the newest is refused. Everything ends after ten minutes.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::time::{Duration, Instant};
 
 use contexture::auth::{CallbackParams, Secret};
@@ -223,6 +223,8 @@ impl Pending {
 #[derive(Default)]
 pub(super) struct Table {
     entries: HashMap<Filed, Pending>,
+    /// How the last ones ended, by what clients know them by: a call may come back only after that.
+    ended: VecDeque<(String, Standing)>,
 }
 
 impl Table {
@@ -257,10 +259,13 @@ impl Table {
         })
     }
 
-    /// Whether the login that clients know by this id goes on.
-    pub(super) fn has(&mut self, id: &str) -> bool {
+    /// How the login stands that clients know by this id; nothing if that is too long ago.
+    pub(super) fn standing(&mut self, id: &str) -> Option<Standing> {
         self.purge();
-        self.entries.values().any(|pending| pending.id == id)
+        if self.entries.values().any(|pending| pending.id == id) {
+            return Some(Standing::Open);
+        }
+        self.ended.iter().rev().find(|(known, _)| known == id).map(|(_, standing)| standing.clone())
     }
 
     /// Adds one; `false` if there is no room.
@@ -282,6 +287,16 @@ impl Table {
 
     pub(super) fn remove(&mut self, name: &Filed) -> Option<Pending> {
         self.entries.remove(name)
+    }
+
+    /// Removes one that ended like this.
+    pub(super) fn end(&mut self, name: &Filed, standing: &Standing) -> Option<Pending> {
+        let pending = self.entries.remove(name)?;
+        if self.ended.len() >= MOST {
+            self.ended.pop_front();
+        }
+        self.ended.push_back((pending.id.clone(), standing.clone()));
+        Some(pending)
     }
 
     fn purge(&mut self) {

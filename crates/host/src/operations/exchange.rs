@@ -7,9 +7,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use contexture::Context;
 use contexture::model::{Meta, Method};
 use contexture::server::{OperationResult, Reply, Request};
+use contexture::{Context, Principal};
 
 use super::metrics::{Metrics, ServerCounts};
 use super::trace::{Kind, Span, Trail};
@@ -111,7 +111,8 @@ impl Seen {
             span.set("contexture.server", server);
             span
         });
-        UpstreamCall { counts, method, trail, began: Instant::now(), outcome: Outcome::Cancelled }
+        let logged = tracing::enabled!(tracing::Level::DEBUG).then(|| server.to_owned());
+        UpstreamCall { counts, method, logged, trail, began: Instant::now(), outcome: Outcome::Cancelled }
     }
 
     /// Consent was not given. What is answered counts as that, and not as an error.
@@ -147,7 +148,7 @@ impl Seen {
         tracing::debug!(
             mcp.method.name = self.method.as_str(),
             gen_ai.tool.name = self.target.as_deref(),
-            principal = self.context.principal().subject(),
+            principal = %name(self.context.principal()),
             outcome = outcome.word(),
             micros = self.began.elapsed().as_micros() as u64,
             "exchange",
@@ -175,6 +176,8 @@ impl Drop for Seen {
 pub struct UpstreamCall {
     counts: Arc<ServerCounts>,
     method: Method,
+    /// The server's name, if somebody will read it.
+    logged: Option<String>,
     trail: Trail,
     began: Instant,
     outcome: Outcome,
@@ -194,11 +197,26 @@ impl UpstreamCall {
 
 impl Drop for UpstreamCall {
     fn drop(&mut self) {
+        let took = self.began.elapsed();
         self.counts.in_flight.down();
         self.counts.calls.add(self.method, self.outcome);
-        self.counts.took(self.method).record(self.began.elapsed());
+        self.counts.took(self.method).record(took);
+        if let Some(server) = &self.logged {
+            tracing::debug!(
+                mcp.method.name = self.method.as_str(),
+                server,
+                outcome = self.outcome.word(),
+                micros = took.as_micros() as u64,
+                "upstream call",
+            );
+        }
         self.trail.end(self.outcome);
     }
+}
+
+/// Who it is, as policies write it: issuer and subject, or what stands for whoever has no issuer.
+fn name(principal: &Principal) -> String {
+    format!("{} {}", principal.issuer(), principal.subject()).trim_start().to_owned()
 }
 
 /// The method of a request, and the name of the tool or prompt that it is about.

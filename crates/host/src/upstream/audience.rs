@@ -9,7 +9,7 @@ use contexture::engine::Peer;
 use contexture::model::{
     ClientCapabilities, ElicitationCapability, JsonObject, ListChangedCapability, SamplingCapability,
 };
-use contexture::revision::Era;
+use contexture::revision::Revision;
 use contexture::server::{Context, Session};
 
 use crate::config::{RootsFor, ServerEntry, Sharing};
@@ -106,6 +106,8 @@ pub struct Audience {
     pub(super) here: Declares,
     /// The client itself can be asked something.
     asks_client: bool,
+    /// The client has asked for log messages. An older server does not say whose they are.
+    hears_log: bool,
     /// The lists and the login of the server are this principal's own.
     pub(super) personal: bool,
     /// For lists alone.
@@ -123,6 +125,7 @@ impl Audience {
             declares: Declares::of(peer, entry, has_models),
             here: Declares::answered_here(entry, has_models),
             asks_client: Declares::of_client(peer, entry).is_some(),
+            hears_log: context.asked_for_logs(),
             personal,
             lists: false,
         }
@@ -132,7 +135,8 @@ impl Audience {
     pub fn local(entry: &ServerEntry, has_models: bool, personal: bool) -> Self {
         let here = Declares::answered_here(entry, has_models);
         let principal = Principal::local();
-        Self { principal, session: None, declares: here, here, asks_client: false, personal, lists: true }
+        let (asks_client, hears_log) = (false, false);
+        Self { principal, session: None, declares: here, here, asks_client, hears_log, personal, lists: true }
     }
 
     /// The one whose connection it was, as far as lists go.
@@ -146,7 +150,7 @@ impl Audience {
     pub(super) fn listing(&self, entry: &ServerEntry) -> Self {
         let roots = entry.roots != RootsFor::None;
         let declares = Declares { form: true, url: true, sampling: true, sampling_tools: true, roots };
-        Self { session: None, declares, asks_client: false, lists: true, ..self.clone() }
+        Self { session: None, declares, asks_client: false, hears_log: false, lists: true, ..self.clone() }
     }
 
     /// Whose lists they see: everybody's, or their own.
@@ -164,23 +168,25 @@ impl Audience {
         self.declares
     }
 
-    /// Which connection is theirs, at a server of this era; of one that is not known yet, as if it were an older one.
-    pub(super) fn key(&self, sharing: Sharing, era: Option<Era>) -> Key {
-        let asks = era != Some(Era::Modern);
+    /// Which connection is theirs, at a server of this revision; of one that is not known yet, as if it could ask.
+    pub(super) fn key(&self, sharing: Sharing, revision: Option<Revision>) -> Key {
+        let asks = revision.is_none_or(|revision| revision.rules().has_server_requests);
         if sharing == Sharing::Everybody && !self.personal {
             // Whoever is asked would be asked for somebody else.
             let here = if self.asks_client { self.here } else { self.declares };
             let declares = if asks { here } else { Declares::default() };
             return Key { principal: None, session: None, declares, exclusive: false };
         }
-        let one_person = !self.principal.is_anonymous();
-        let by_session = sharing == Sharing::Session || (asks && self.asks_client && !one_person);
+        // Two of them may be two people, and an older server does not say for whom it asks or logs.
+        let strangers = self.principal.is_anonymous();
+        let own = asks && strangers && (self.asks_client || self.hears_log);
+        let by_session = sharing == Sharing::Session || own;
         let session = self.session.as_ref().map(|(number, _)| *number).filter(|_| by_session);
         Key {
             principal: Some(self.principal.clone()),
             session,
             declares: if asks { self.declares } else { Declares::default() },
-            exclusive: asks && self.asks_client && !one_person && session.is_none(),
+            exclusive: own && session.is_none(),
         }
     }
 }
@@ -194,4 +200,12 @@ pub(super) struct Key {
     pub(super) declares: Declares,
     /// One call at a time, and several connections: who it is was not proven, so two calls may be of two people.
     pub(super) exclusive: bool,
+}
+
+impl Key {
+    /// Whether all that a server says on it is for one person.
+    pub(super) fn is_of_one(&self) -> bool {
+        let proven = self.principal.as_ref().is_some_and(|principal| !principal.is_anonymous());
+        proven || self.session.is_some() || self.exclusive
+    }
 }

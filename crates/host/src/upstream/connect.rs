@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use contexture::client::{Builder, Client, KnownEra};
 use contexture::engine::Patience;
-use contexture::revision::{Era, Revision};
+use contexture::revision::Revision;
 use contexture::transport::ChildCommand;
 use contexture::{Error, Policy, Principal, Result};
 
@@ -104,10 +104,11 @@ fn base(entry: &ServerEntry, around: &Surroundings) -> Builder {
         .server_name(&entry.name)
         .policy(policy);
     let older = matches!(entry.transport, TransportSpec::Http { sse: true, .. });
-    match entry.era {
-        _ if older => builder.revisions(&Revision::LEGACY),
-        Some(Era::Legacy) => builder.revisions(&Revision::LEGACY),
-        Some(Era::Modern) => builder.revisions(&Revision::MODERN),
-        None => builder,
-    }
+    let spoken: Vec<Revision> = match entry.era {
+        // That transport went with them.
+        _ if older => Revision::LEGACY.to_vec(),
+        Some(era) => Revision::ALL.into_iter().filter(|revision| revision.era() == era).collect(),
+        None => return builder,
+    };
+    builder.revisions(&spoken)
 }

@@ -9,7 +9,6 @@ use std::time::Duration;
 
 use contexture::client::{Client, Event};
 use contexture::model::LoggingLevel;
-use contexture::revision::Era;
 use contexture::server::Session;
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep_until};
@@ -33,6 +32,8 @@ pub struct Connection {
     /// No more calls come: it is replaced, or we are ending.
     retired: AtomicBool,
     changed: Notify,
+    /// The server logs.
+    logs: bool,
 }
 
 impl Connection {
@@ -43,6 +44,7 @@ impl Connection {
         circle: Option<contexture::Principal>,
     ) -> Arc<Self> {
         Arc::new(Self {
+            logs: client.server_capabilities().logging.is_some(),
             client,
             desk,
             key,
@@ -74,6 +76,11 @@ impl Connection {
 
     pub(super) fn last_used(&self) -> Instant {
         *lock(&self.last_used)
+    }
+
+    /// Whether the server asks and logs by itself, and not in answer to a request.
+    fn asks(&self) -> bool {
+        self.client.revision().rules().has_server_requests
     }
 
     pub(super) fn desk(&self) -> &Arc<Desk> {
@@ -146,12 +153,12 @@ impl Connection {
                     }
                 }
                 () = sleep_until(due) => {
-                    if self.is_idle() && self.last_used() + idle <= Instant::now() {
-                        break End::Idle;
+                    if self.last_used() + idle > Instant::now() {
+                        continue;
                     }
-                    if self.last_used() + idle <= Instant::now() {
-                        // In use for longer than that.
-                        *lock(&self.last_used) = Instant::now();
+                    match upstream.upgrade() {
+                        Some(upstream) if !upstream.release(&self) => *lock(&self.last_used) = Instant::now(),
+                        _ => break End::Idle,
                     }
                 }
                 () = self.changed.notified() => {
@@ -173,7 +180,9 @@ impl Connection {
     /// Something that the server said by itself.
     fn heard(self: &Arc<Self>, upstream: &Arc<Upstream>, event: Event) -> Option<End> {
         match event {
-            Event::Log(message) if self.client.era() == Era::Legacy => self.desk.log(message),
+            Event::Log(message) if self.asks() && self.key.is_of_one() => {
+                self.desk.log(message);
+            }
             Event::ToolsChanged | Event::PromptsChanged | Event::ResourcesChanged => {
                 upstream.lists_changed(self)
             }
@@ -181,8 +190,8 @@ impl Connection {
             Event::ElicitationComplete(id) => {
                 self.desk.sessions().iter().for_each(|session| session.url_visited(&id));
             }
-            // Among what was missed may have been any of these.
-            Event::Missed(_) => upstream.lists_changed(self),
+            // Among what was missed may have been any of these; and a new session may be one of a new server.
+            Event::Missed(_) | Event::Reconnected => upstream.lists_changed(self),
             Event::Closed(how) => return Some(End::Lost(how)),
             Event::SubscriptionEnded => {
                 return Some(End::Lost("the server ended its stream of changes".into()));
@@ -227,11 +236,16 @@ impl Lease {
         &self.connection
     }
 
+    /// Whether there are log messages to be had.
+    pub(crate) fn logs(&self) -> bool {
+        self.connection.logs
+    }
+
     /// Sees to it that a legacy server logs from this level on. Modern ones are told with each request.
     pub async fn log_from(&self, level: Option<LoggingLevel>) {
         let Some(level) = level else { return };
         let client = self.client();
-        if client.server_capabilities().logging.is_none() || client.era() == Era::Modern {
+        if !self.logs() || !self.connection.asks() {
             return;
         }
         if self.desk().wants_more(level)

@@ -89,6 +89,11 @@ impl Voice {
         *lock(&self.0) = to.cloned();
     }
 
+    /// The legacy session that the call belongs to.
+    fn session_number(&self) -> Option<u64> {
+        lock(&self.0).as_ref().and_then(Context::session_number)
+    }
+
     /// Passes on a log message.
     pub fn log(&self, message: LoggingMessageParams) {
         if let Some(context) = &*lock(&self.0) {
@@ -217,12 +222,16 @@ impl Desk {
         more
     }
 
-    /// A log message of the server: for the newest call, else for whoever is there.
+    /// A log message that did not come with any call. The server does not say whose it is, so it is passed on only
+    /// where there is one session or, without any, one call that it can belong to.
     pub(super) fn log(&self, message: LoggingMessageParams) {
-        let newest = lock(&self.callers).last_key_value().map(|(_, caller)| Arc::clone(&caller.voice));
-        match newest {
-            Some(voice) => voice.log(message),
-            None => self.sessions().iter().for_each(|session| session.pass_log(message.clone())),
+        let voices: Vec<_> = lock(&self.callers).values().map(|caller| Arc::clone(&caller.voice)).collect();
+        let sessions = self.sessions();
+        let strays = voices.iter().filter(|voice| voice.session_number().is_none()).count();
+        match (sessions.as_slice(), strays, voices.last()) {
+            ([_], 0, Some(voice)) | ([], 1, Some(voice)) => voice.log(message),
+            ([session], 0, None) => session.pass_log(message),
+            _ => tracing::debug!(server = self.entry.name, "a log message that nobody can be told to own"),
         }
     }
 

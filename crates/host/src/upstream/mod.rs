@@ -35,7 +35,7 @@ use futures_util::future::join_all;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-use crate::config::{RootsFor, ServerEntry, Standing};
+use crate::config::{RootsFor, ServerEntry, Standing, TransportSpec};
 use crate::login::Logins;
 use circuit::Circuit;
 use connection::End;
@@ -153,7 +153,7 @@ impl Upstream {
     pub async fn lease(self: &Arc<Self>, who: &Audience) -> Result<Lease, Unavailable> {
         self.may_start()?;
         for _ in 0..ATTEMPTS {
-            let key = who.key(self.entry.sharing, self.revision().map(Revision::era));
+            let key = who.key(self.entry.sharing, self.revision());
             let starting = {
                 let mut table = lock(&self.table);
                 if let Some(lease) = table.take(&key, who) {
@@ -181,7 +181,7 @@ impl Upstream {
 
     /// A connection of these people that is there, if there is one.
     pub(crate) fn existing(&self, who: &Audience) -> Option<Lease> {
-        let key = who.key(self.entry.sharing, self.revision().map(Revision::era));
+        let key = who.key(self.entry.sharing, self.revision());
         lock(&self.table).share(&key, who)
     }
 
@@ -208,6 +208,19 @@ impl Upstream {
             Standing::Enabled => Ok(()),
             Standing::Disabled => refuse(State::Disabled, "it is disabled in the configuration"),
             Standing::Held { why } => refuse(State::Held, why),
+        }
+    }
+
+    /// Takes a connection out of use that nobody needs. Says whether it did: somebody may have it, or need it for news.
+    fn release(&self, connection: &Arc<Connection>) -> bool {
+        // What is only an address costs nobody a process.
+        let hears_news =
+            matches!(self.entry.transport, TransportSpec::Http { .. }) && self.is_lister(connection);
+        let mut table = lock(&self.table);
+        // Leases are given under the same lock.
+        !hears_news && connection.is_idle() && {
+            table.remove(connection);
+            true
         }
     }
 

@@ -270,13 +270,16 @@ impl Upstream {
 
     /// A connection is gone; if the lists came over it, nobody would hear any more that they change.
     pub(super) fn lister_lost(self: &Arc<Self>, connection: &Arc<Connection>) {
-        let who = self.those_of(connection);
-        let was = lock(&self.circles)
-            .get(&connection.circle)
-            .is_some_and(|circle| std::ptr::eq(circle.listing.lister.as_ptr(), Arc::as_ptr(connection)));
-        if was {
-            self.revive(who);
+        if self.is_lister(connection) {
+            self.revive(self.those_of(connection));
         }
+    }
+
+    /// Whether the lists came over it.
+    pub(super) fn is_lister(&self, connection: &Arc<Connection>) -> bool {
+        let circles = lock(&self.circles);
+        let circle = circles.get(&connection.circle);
+        circle.is_some_and(|circle| std::ptr::eq(circle.listing.lister.as_ptr(), Arc::as_ptr(connection)))
     }
 
     /// Those whose connection it is, as far as lists go.

@@ -74,7 +74,7 @@ impl Upstream {
             }
             let client = connect::connect(&desk, key.declares, known, &self.around).await?;
             *lock(&self.known) = Some(client.revision());
-            let right = who.key(self.entry.sharing, Some(client.era()));
+            let right = who.key(self.entry.sharing, Some(client.revision()));
             if right.declares == key.declares || !right.declares.is_some() {
                 return Ok(Connection::new(client, desk, right, who.circle()));
             }

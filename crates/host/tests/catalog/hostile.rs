@@ -95,6 +95,36 @@ fn the_first_keeps_a_name_that_two_servers_leave_alone() {
     assert_eq!(alerts(&catalog, "two", AlertKind::Collision), 1);
 }
 
+// J02 of the security catalogue.
+#[test]
+fn who_had_a_name_first_keeps_it_whoever_comes_to_like_it() {
+    let (thief, owner) = (
+        |names: &[&'static str]| part(unprefixed("thief"), tools(names.to_vec())),
+        |names: &[&'static str]| part(unprefixed("owner"), tools(names.to_vec())),
+    );
+    let whose = |catalog: &Catalog| catalog.tool("pay").map(|route| route.entry.name.clone());
+    let before = Catalog::build(vec![thief(&["a"]), owner(&["pay"])]);
+    let after = Catalog::build_after(vec![thief(&["a", "pay"]), owner(&["pay"])], Some(&before));
+    assert_eq!(whose(&after).as_deref(), Some("owner"));
+    assert_eq!(alerts(&after, "thief", AlertKind::Collision), 1);
+    assert_eq!(names(&after), ["a", "pay"]);
+    // Not even while the owner is away, however often it is looked at meanwhile.
+    let away = || vec![thief(&["pay"]), dead(unprefixed("owner"), "gone")];
+    let gone = Catalog::build_after(away(), Some(&after));
+    let still = Catalog::build_after(away(), Some(&gone));
+    assert_eq!((whose(&gone), whose(&still)), (None, None));
+    let back = Catalog::build_after(vec![thief(&["pay"]), owner(&["pay"])], Some(&still));
+    assert_eq!(whose(&back).as_deref(), Some("owner"));
+    // It gives the name up, is taken out of the configuration, or keeps its names to itself: then the name is free.
+    let given_up = Catalog::build_after(vec![thief(&["pay"]), owner(&["other"])], Some(&still));
+    let removed = Catalog::build_after(vec![thief(&["pay"])], Some(&still));
+    let prefixed =
+        Catalog::build_after(vec![thief(&["pay"]), part(entry("owner"), tools(["pay"]))], Some(&still));
+    for catalog in [given_up, removed, prefixed] {
+        assert_eq!(whose(&catalog).as_deref(), Some("thief"));
+    }
+}
+
 #[test]
 fn the_first_of_two_tools_with_one_name_stays() {
     let list = json!([

@@ -91,3 +91,28 @@ fn marks_and_trailing_commas_are_fine() {
     assert_eq!(faults(&config), "");
     assert_eq!(config.server("a").and_then(|server| server.origin.line), Some(3));
 }
+
+/// A file that is cut off anywhere, or in the wrong format, is refused or read, and that is all.
+#[test]
+fn whatever_a_file_says_it_is_only_read() {
+    let stage = Stage::new();
+    let files = [
+        "contexture.json",
+        ".mcp.json",
+        ".vscode/mcp.json",
+        ".gemini/settings.json",
+        "mcp_config.json",
+        "x.toml",
+    ];
+    let toml = "[mcp_servers.a]\ncommand = \"x\"\nargs = [\"\u{e4}\"]\n[mcp_servers.b]\nurl = 'https://x'\nhttp_headers = { a = 1 }\n";
+    for text in [crate::own::EVERYTHING, toml] {
+        for end in (0..=text.len()).step_by(11).filter(|end| text.is_char_boundary(*end)) {
+            for file in files {
+                let path = stage.write(file, &text[..end]);
+                if let Ok(config) = stage.load_file(&path) {
+                    assert!(config.servers.iter().all(|server| !server.name.is_empty()));
+                }
+            }
+        }
+    }
+}

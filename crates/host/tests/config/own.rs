@@ -13,7 +13,7 @@ use serde_json::Value;
 use crate::stage::{Stage, address, faults, process, server};
 
 /// Every key that there is, with comments and trailing commas.
-const EVERYTHING: &str = r#"{
+pub(crate) const EVERYTHING: &str = r#"{
     // where editors look
     "$schema": "https://example.com/contexture.schema.json",
     "name": "my gateway",
@@ -199,4 +199,17 @@ fn values_are_not_shown() {
     for secret in ["s3cret", "hush", "a value"] {
         assert!(!shown.contains(secret), "{secret} is in {shown}");
     }
+}
+
+#[test]
+fn secrets_in_arguments_and_addresses_are_not_shown() {
+    let stage = Stage::new().variable("SECRET", "s3cret");
+    stage.user(
+        r#"{"servers": {"a": {"command": "x", "args": ["--key=${SECRET}"]}, "b": {"url": "https://example.com/mcp?key=${SECRET}"}}}"#,
+    );
+    let config = stage.load();
+    assert_eq!(process(server(&config, "a")).1, ["--key=s3cret"]);
+    assert_eq!(address(server(&config, "b")).0, "https://example.com/mcp?key=s3cret");
+    let shown = format!("{config:?}");
+    assert!(shown.contains("https://example.com/mcp") && !shown.contains("s3cret"), "{shown}");
 }

@@ -168,3 +168,54 @@ fn a_pattern_that_was_made_to_be_slow_is_not() {
     let wish = Wish::tool(&"a".repeat(100_000));
     assert_eq!(word(&consent.decide(&wish.asking())), "deny");
 }
+
+// Catalogue J04.
+#[test]
+fn only_what_is_denied_in_any_case_is_concealed() {
+    let denying = consent(json!({ "default": "deny", "rules": [
+        { "tool": "maybe", "arguments": { "a": "1" }, "decision": "allow" },
+        { "tool": "asked", "decision": "ask" },
+        { "tool": "never", "arguments": { "a": "1" }, "decision": "deny" },
+        { "annotations": { "readOnlyHint": true }, "decision": "allow" },
+        { "server": "docs", "resource": "file:///tmp/*", "decision": "allow" },
+    ] }));
+    let cases = [
+        (Wish::tool("maybe"), true, false),
+        (Wish::tool("asked"), true, false),
+        (Wish::tool("never"), true, true),
+        (Wish::tool("read").hints(read_only()), true, true),
+        (Wish::tool("read").hints(read_only()).trusted(), true, false),
+        (Wish::of_kind(Kind::Resource, "file:///tmp/a").server("docs"), true, false),
+        (Wish::of_kind(Kind::Resource, "file:///etc/a").server("docs"), true, true),
+        // Some of what a template stands for may be allowed.
+        (Wish::of_kind(Kind::Resource, "file:///{path}").server("docs"), false, false),
+        (Wish::of_kind(Kind::Prompt, "x"), true, true),
+    ];
+    for (wish, exact, wanted) in cases {
+        let conceals = denying.conceals(&wish.asking().case(), exact);
+        assert_eq!(conceals, wanted, "{} {exact}", wish.name);
+        let verdict = denying.decide(&wish.asking());
+        assert!(
+            !conceals || matches!(verdict, Verdict::Deny { .. }),
+            "{} is concealed and {verdict:?}",
+            wish.name
+        );
+    }
+    let allowing = consent(json!({ "rules": [
+        { "tool": "no", "decision": "deny" },
+        { "tool": "sometimes", "arguments": { "a": "1" }, "decision": "deny" },
+        { "resource": "file:///etc/*", "decision": "deny" },
+        { "server": "closed", "decision": "deny" },
+    ] }));
+    for (wish, exact, wanted) in [
+        (Wish::tool("no"), true, true),
+        (Wish::tool("sometimes"), true, false),
+        (Wish::tool("other"), true, false),
+        (Wish::of_kind(Kind::Resource, "file:///etc/{name}"), false, false),
+        (Wish::of_kind(Kind::Resource, "file:///{path}").server("closed"), false, true),
+    ] {
+        assert_eq!(allowing.conceals(&wish.asking().case(), exact), wanted, "{}", wish.name);
+    }
+    assert!(!allowing.tells_callers_apart());
+    assert!(consent(json!({ "rules": [{ "principal": "x", "decision": "deny" }] })).tells_callers_apart());
+}

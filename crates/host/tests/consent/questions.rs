@@ -27,11 +27,18 @@ fn the_question_names_server_tool_and_exactly_the_arguments() {
         r#"{"path":"/tmp/a","size":123456789012345678901234567890,"nested":{"list":[1.0,1e400,null]}}"#;
     let mut wish =
         Wish::tool("write_file").arguments(arguments).hints(ToolAnnotations::new().destructive_hint(true));
-    wish.tool.as_mut().expect("a tool").description = Some("Writes a file.".into());
+    let tool = wish.tool.as_mut().expect("a tool");
+    (tool.title, tool.description) = (Some("File writer".into()), Some("Writes a file.".into()));
     let asked = ask(&wish);
-    for part in
-        ["\"write_file\"", "\"files\"", "Writes a file.", "nobody has checked", "destroy", "\"/tmp/a\""]
-    {
+    for part in [
+        "\"write_file\"",
+        "\"files\"",
+        "\"File writer\"",
+        "Writes a file.",
+        "nobody has checked",
+        "destroy",
+        "\"/tmp/a\"",
+    ] {
         assert!(asked.message.contains(part), "{part}: {}", asked.message);
     }
     let shown: String = asked.message.lines().filter_map(|line| line.strip_prefix("  | ")).collect();

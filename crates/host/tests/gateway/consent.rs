@@ -8,7 +8,8 @@ use contexture_host::consent::PolicyConfig;
 use contexture_host::gateway::DENIED;
 use serde_json::json;
 
-use super::support::{Gate, Wire, pairings, refused};
+use super::rich;
+use super::support::{ERAS, Gate, Site, Wire, at, config, named, pairings, refused};
 
 /// A person who says the same to everything, and remembers what was asked.
 fn person(says: &'static str) -> (Builder, Arc<Mutex<Vec<String>>>) {
@@ -95,4 +96,46 @@ async fn what_a_known_person_always_allows_is_not_asked_again() {
         gate.host.stop().await;
     })
     .await;
+}
+
+/// Names that a client is shown.
+async fn shown(client: &Client) -> (Vec<String>, Vec<String>, Vec<String>) {
+    let tools = client.tools().await.expect("tools").into_iter().map(|it| it.name).collect();
+    let resources = client.resources().await.expect("resources").into_iter().map(|it| it.uri).collect();
+    let templates = client.resource_templates().await.expect("templates");
+    (tools, resources, templates.into_iter().map(|it| it.uri_template).collect())
+}
+
+// Catalogue J04: what somebody may not use they do not see, and do not reach on any way.
+#[tokio::test]
+async fn what_is_denied_is_not_listed_and_not_reached() {
+    let rules = json!({ "default": "deny", "rules": [
+        { "principal": "test ada", "decision": "allow" },
+        { "server": "up", "tool": "echo", "decision": "allow" },
+        { "tool": "pid", "arguments": { "why": "because" }, "decision": "allow" },
+        { "resource": "test://item/*", "decision": "allow" },
+    ] });
+    let policy: PolicyConfig = serde_json::from_value(rules).expect("a policy");
+    for (era, server) in ERAS.into_iter().flat_map(|era| ERAS.map(|server| (era, server))) {
+        let behind = Site::of(rich::server(server)).await;
+        let mut config = config(vec![at("up", &behind.url), at("other", &behind.url)]);
+        config.policy = policy.clone();
+        let gate = Gate::known(config).await;
+        let ada = gate.connect(named("ada"), era, Wire::Http).await;
+        let bob = gate.connect(named("bob"), era, Wire::Http).await;
+        let (tools, resources, templates) = shown(&ada).await;
+        assert!(tools.len() > 10 && tools.contains(&"other__echo".to_owned()), "{tools:?}");
+        assert!(!resources.is_empty() && !templates.is_empty());
+        let (tools, resources, templates) = shown(&bob).await;
+        assert_eq!(tools, ["up__echo", "up__pid", "other__pid"], "{era:?} {server:?}");
+        assert!(resources.is_empty(), "{resources:?}");
+        assert!(templates.iter().all(|template| template.contains("test://item/")), "{templates:?}");
+        assert_eq!(bob.call("up__echo", json!({ "text": "x" })).await.expect("allowed").text(), "x");
+        assert_eq!(refused(bob.call("other__echo", json!({ "text": "x" })).await).code, DENIED);
+        assert_eq!(refused(bob.call("up__pid", ()).await).code, DENIED);
+        assert_eq!(refused(bob.read("up+test://doc").await).code, DENIED);
+        ada.subscribe("up+test://doc").await.unwrap_or_else(|error| panic!("{era:?} {server:?}: {error}"));
+        assert!(bob.subscribe("up+test://doc").await.is_err(), "{era:?} {server:?}");
+        gate.host.stop().await;
+    }
 }

@@ -122,3 +122,27 @@ async fn as_many_wait_as_the_configuration_says() {
     scene.gate.host.stop().await;
     assert_eq!(scene.gate.host.parked(), 0);
 }
+
+#[tokio::test]
+async fn what_is_given_up_is_written_down() {
+    let path = std::env::temp_dir().join(format!("contexture-parked-{}.jsonl", std::process::id()));
+    let _ = std::fs::remove_file(&path);
+    let audit = contexture_host::consent::AuditConfig::new(&path);
+    let scene = scene(|config| {
+        config.limits.park_time = Duration::from_millis(100);
+        config.audit = Some(audit);
+    })
+    .await;
+    let client = scene.gate.connect(named("ada"), Era::Modern, Wire::Http).await;
+    asked(exchange(&client, None).await.expect("an exchange"));
+    let line = until("a line about it", || async {
+        let text = std::fs::read_to_string(&path).ok()?;
+        let mut lines = text.lines().filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok());
+        lines.find(|line| line["outcome"] == "cancelled")
+    })
+    .await;
+    assert_eq!((&line["server"], &line["name"]), (&json!("up"), &json!("ask")), "{line}");
+    assert_eq!(line["subject"], "ada", "{line}");
+    scene.gate.host.stop().await;
+    let _ = std::fs::remove_file(&path);
+}

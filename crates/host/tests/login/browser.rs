@@ -89,6 +89,7 @@ impl Browser {
     }
 
     /// One request, without following anything.
+    #[allow(dead_code, reason = "another test program includes this file, too")]
     pub(crate) async fn get(&mut self, url: &str) -> Answer {
         self.ask(url, None).await
     }

@@ -118,9 +118,9 @@ impl Forward {
         self
     }
 
-    /// Modern servers: is called with the log messages of this exchange, which then are no
-    /// [events](super::Event::Log). Over a pipe nothing says which of several exchanges a message belongs to; it is
-    /// given to this one only if no other hears any.
+    /// Is called with the log messages of this exchange, which then are no [events](super::Event::Log). Over a pipe
+    /// nothing says which of several exchanges a message belongs to: one of a modern server is given to this one if
+    /// no other hears any; one of a legacy server stays an event, because it may belong to none.
     pub fn on_log(mut self, on_log: impl FnMut(LoggingMessageParams) + Send + 'static) -> Self {
         self.on_log = Some(Box::new(on_log));
         self
@@ -206,7 +206,7 @@ impl Forward {
             meta: Metadata { text, wants_progress: self.on_progress.is_some() },
             patience: self.patience,
             cancellable: true,
-            hears_log: self.on_log.is_some() && !session.rules.has_set_level,
+            hears_log: self.on_log.is_some(),
             must_know: true,
             acknowledged: None,
             headers: self.client.mirrored(live, Some(self.method), payload)?,

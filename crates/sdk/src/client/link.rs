@@ -12,7 +12,6 @@ use bytes::Bytes;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::Instant;
 
-use super::payload::{Metadata, Payload};
 use super::session::Session;
 use crate::engine::{Patience, Pending};
 use crate::json_rpc::{RequestId, notification_line};
@@ -20,6 +19,10 @@ use crate::model::{LoggingMessageParams, Method, ProgressParams, ProgressToken, 
 use crate::revision::Rules;
 use crate::transport::PersonTime;
 use crate::{Error, Result};
+
+mod waiting;
+
+pub(super) use waiting::{Aside, Outgoing, Waiting};
 
 /// Progress and log messages that a caller has not looked at yet. More than this is dropped.
 const ASIDES: usize = 1024;
@@ -70,12 +73,6 @@ impl End {
     }
 }
 
-/// What a server says about one request before it answers.
-pub(super) enum Aside {
-    Progress(ProgressParams),
-    Log(LoggingMessageParams),
-}
-
 /// A request of ours.
 pub(super) struct Entry {
     reply: oneshot::Sender<Result<Bytes>>,
@@ -109,23 +106,6 @@ impl Progress {
     fn grows(&self, progress: f64) -> bool {
         progress.is_finite() && self.last.is_none_or(|last| progress > last)
     }
-}
-
-/// How a request is to be made.
-pub(super) struct Outgoing<'a> {
-    pub(super) method: &'a str,
-    pub(super) payload: &'a Payload,
-    pub(super) meta: Metadata<'a>,
-    pub(super) patience: Patience,
-    /// Whether giving it up is told to the server.
-    pub(super) cancellable: bool,
-    /// Whether log messages that belong to it are given to its caller.
-    pub(super) hears_log: bool,
-    /// Whether its caller must know if the server may have seen it, when the connection ends before the answer.
-    pub(super) must_know: bool,
-    pub(super) acknowledged: Option<oneshot::Sender<SubscriptionFilter>>,
-    /// What is said twice, where messages have headers.
-    pub(super) headers: Vec<(String, String)>,
 }
 
 struct Table {
@@ -329,7 +309,8 @@ impl Link {
     }
 
     /// Gives a log message to the request that it belongs to: the one that it came with or, where messages do not
-    /// say, the only one that hears any. Given back if there is none: who else may read it is not decided here.
+    /// say, the only one that hears any, if servers do not also log by themselves. Given back if there is none: who
+    /// else may read it is not decided here.
     pub(super) fn log(
         &self,
         of: Option<&RequestId>,
@@ -338,15 +319,23 @@ impl Link {
         let mut table = self.table();
         let id = match of {
             Some(id) => id.as_i64(),
-            None if table.hearing.len() == 1 => table.hearing.first().copied(),
+            None if table.hearing.len() == 1 && !self.logs_by_session() => table.hearing.first().copied(),
             None => None,
         };
         let entry = id.and_then(|id| table.pending.get_mut(id)).filter(|entry| entry.hears_log);
         match entry.and_then(|entry| entry.asides.as_ref()) {
             // One that is too slow loses it, as it loses progress.
-            Some(sender) => Ok(drop(sender.try_send(Aside::Log(message)))),
+            Some(sender) => {
+                let _ = sender.try_send(Aside::Log(message));
+                Ok(())
+            }
             None => Err(message),
         }
+    }
+
+    /// Whether the server logs for the whole session, in and out of requests.
+    fn logs_by_session(&self) -> bool {
+        self.session.get().is_some_and(|session| session.rules.has_set_level)
     }
 
     /// When the next request expires.
@@ -404,63 +393,5 @@ impl Link {
     /// How many requests wait for an answer.
     pub(super) fn waiting(&self) -> usize {
         self.table().pending.len()
-    }
-}
-
-/// A request that waits for its answer. Dropping it withdraws the request.
-pub(super) struct Waiting {
-    link: Arc<Link>,
-    pub(super) id: i64,
-    /// Until it is there.
-    answer: Option<oneshot::Receiver<Result<Bytes>>>,
-    /// Only of requests that want any.
-    asides: Option<mpsc::Receiver<Aside>>,
-    /// What the server is told if the request is withdrawn.
-    pub(super) reason: Option<String>,
-}
-
-impl Waiting {
-    /// The text of the result; once.
-    pub(super) async fn result(&mut self, mut on_aside: impl FnMut(Aside)) -> Result<Bytes> {
-        let Some(answer) = &mut self.answer else { return Err(self.lost()) };
-        let answer = match &mut self.asides {
-            None => answer.await,
-            Some(asides) => loop {
-                tokio::select! {
-                    biased;
-                    Some(aside) = asides.recv() => on_aside(aside),
-                    answer = &mut *answer => {
-                        while let Ok(aside) = asides.try_recv() {
-                            on_aside(aside);
-                        }
-                        break answer;
-                    }
-                }
-            },
-        };
-        // Whoever answers has taken the request out of the table.
-        self.answer = None;
-        answer.unwrap_or_else(|_| Err(self.lost()))
-    }
-
-    /// The connection's task is gone with its runtime.
-    fn lost(&self) -> Error {
-        match self.link.ended() {
-            Some(end) => end.error(),
-            None => Error::Closed("the runtime of the connection is gone".into()),
-        }
-    }
-}
-
-impl Drop for Waiting {
-    fn drop(&mut self) {
-        if self.answer.is_none() {
-            return;
-        }
-        let entry = self.link.table().settle(&self.id.into());
-        if let Some(entry) = entry {
-            let (id, reason, tell) = (self.id, self.reason.take(), entry.cancellable);
-            let _ = self.link.out.send(Out::Withdraw { id, reason, tell });
-        }
     }
 }

@@ -274,6 +274,15 @@ impl Context {
         session.or(self.inner.exchange.log_level).filter(|_| self.inner.serving.has_logging())
     }
 
+    /// Whether this client has said from which level on it wants log messages, instead of leaving that to the server.
+    pub fn asked_for_logs(&self) -> bool {
+        let level = match self.talk().filter(|_| self.rules().has_set_level) {
+            Some(talk) => talk.log_level(),
+            None => self.inner.exchange.log_level.filter(|_| !self.rules().has_set_level),
+        };
+        level.is_some() && self.inner.serving.has_logging()
+    }
+
     /// Sends a log message that another server made, under the name that it came with, if the client wants this
     /// level.
     pub fn pass_log(&self, message: LoggingMessageParams) {

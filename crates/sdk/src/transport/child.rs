@@ -22,7 +22,7 @@ use crate::{Error, Policy, Result};
 mod guard;
 mod stderr;
 
-use guard::Guard;
+use guard::{Exit, Guard};
 use stderr::Ring;
 pub use stderr::Stderr;
 
@@ -50,7 +50,7 @@ const INHERITED: &[&str] = &[
 ];
 
 /// How long the report on a child that has ended its output may wait for its exit.
-const REPORT: Duration = Duration::from_millis(500);
+const REPORT: Duration = Duration::from_secs(1);
 
 /// How to start a server.
 #[derive(Debug, Clone)]
@@ -276,7 +276,7 @@ impl Transport for ChildTransport {
 /// How a child ended, and what it said last.
 #[derive(Clone)]
 pub struct ChildExit {
-    status: watch::Receiver<Option<String>>,
+    status: watch::Receiver<Exit>,
     ring: Arc<Mutex<Ring>>,
 }
 
@@ -284,9 +284,9 @@ impl ChildExit {
     /// In words: `server exited with 1: last lines`. Waits a moment for an exit that is under way.
     pub async fn describe(&self) -> String {
         let mut status = self.status.clone();
-        let exited = tokio::time::timeout(REPORT, status.wait_for(Option::is_some)).await;
+        let exited = tokio::time::timeout(REPORT, status.wait_for(|exit| exit.how.is_some())).await;
         let how = match exited {
-            Ok(Ok(status)) => status.clone().unwrap_or_default(),
+            Ok(Ok(exit)) => exit.how.clone().unwrap_or_default(),
             _ => "closed its output".to_owned(),
         };
         let said = self.last_lines();
@@ -296,7 +296,7 @@ impl ChildExit {
     /// Waits until the child is gone and reaped.
     pub async fn gone(&self) {
         // An error means that whoever watches over the child is gone, and so is the child.
-        let _ = self.status.clone().wait_for(Option::is_some).await;
+        let _ = self.status.clone().wait_for(|exit| exit.is_over).await;
     }
 
     /// What is left of standard error.

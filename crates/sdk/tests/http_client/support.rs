@@ -1,6 +1,7 @@
 //! A server of HTTP played by hand: every request is recorded, and answered by the test.
 
 use std::collections::VecDeque;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -30,6 +31,7 @@ pub(crate) struct Fixture {
     incoming: mpsc::UnboundedReceiver<Seen>,
     kept: VecDeque<Seen>,
     requests: Arc<Mutex<Vec<Request>>>,
+    connections: Arc<AtomicUsize>,
     log: Log,
 }
 
@@ -78,12 +80,15 @@ impl Fixture {
         let (seen, incoming) = mpsc::unbounded_channel();
         let (requests, log) = (Arc::default(), Log::default());
         let back = Back { seen, requests: Arc::clone(&requests), log: Arc::clone(&log) };
+        let connections = Arc::new(AtomicUsize::new(0));
+        let accepted = Arc::clone(&connections);
         tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
+                accepted.fetch_add(1, Ordering::Relaxed);
                 tokio::spawn(read(stream, Vec::new(), back.clone()));
             }
         });
-        Self { origin, incoming, kept: VecDeque::new(), requests, log }
+        Self { origin, incoming, kept: VecDeque::new(), requests, connections, log }
     }
 
     pub(crate) fn url(&self) -> String {
@@ -99,6 +104,11 @@ impl Fixture {
     pub(crate) fn methods(&self) -> Vec<String> {
         let posts = self.requests().into_iter().filter(|request| request.verb == "POST");
         posts.map(|request| request.method().to_owned()).collect()
+    }
+
+    /// How many connections were opened so far.
+    pub(crate) fn connections(&self) -> usize {
+        self.connections.load(Ordering::Relaxed)
     }
 
     /// How many requests with this verb came so far.
@@ -240,12 +250,23 @@ impl Seen {
 
     /// An answer in full. The connection serves on.
     pub(crate) async fn answer(mut self, status: u16, headers: &[(&str, &str)], body: &str) {
+        self.write_whole(status, headers, body).await;
+        tokio::spawn(read(self.stream, self.rest, self.back));
+    }
+
+    /// A result in full, after which the connection ends without a word.
+    pub(crate) async fn last_result(mut self, result: Value) {
+        let response = self.response_with(result);
+        self.back.log.lock().expect("a lock").push((From::Server, response.clone()));
+        self.write_whole(200, &[("content-type", "application/json")], &response.to_string()).await;
+    }
+
+    async fn write_whole(&mut self, status: u16, headers: &[(&str, &str)], body: &str) {
         let mut text = format!("HTTP/1.1 {status} So\r\ncontent-length: {}\r\n", body.len());
         for (name, value) in headers {
             text += &format!("{name}: {value}\r\n");
         }
         self.write(&format!("{text}\r\n{body}")).await;
-        tokio::spawn(read(self.stream, self.rest, self.back));
     }
 
     pub(crate) async fn json(self, body: &Value) {

@@ -17,6 +17,15 @@ const LAST_WORDS: Duration = Duration::from_millis(200);
 /// How often a group without its leader is looked at.
 const LOOK: Duration = Duration::from_millis(20);
 
+/// How far the end of a child has come.
+#[derive(Debug, Default)]
+pub(super) struct Exit {
+    /// How it ended, in words.
+    pub(super) how: Option<String>,
+    /// Whether nothing that it started is left, either.
+    pub(super) is_over: bool,
+}
+
 /// Releasing or dropping it begins the shutdown of the child.
 #[derive(Debug)]
 pub(super) struct Guard {
@@ -30,9 +39,9 @@ impl Guard {
         child: Child,
         policy: &Policy,
         drained: Option<JoinHandle<()>>,
-    ) -> (Self, watch::Receiver<Option<String>>) {
+    ) -> (Self, watch::Receiver<Exit>) {
         let (alive, dropped) = oneshot::channel();
-        let (status, exit) = watch::channel(None);
+        let (status, exit) = watch::channel(Exit::default());
         let id = child.id();
         let group = Group { child, id, reaped: false };
         let (graceful, term) = (policy.child_exit, policy.child_term);
@@ -55,7 +64,7 @@ async fn watch_over(
     dropped: oneshot::Receiver<()>,
     drained: Option<JoinHandle<()>>,
     patience: (Duration, Duration),
-    status: watch::Sender<Option<String>>,
+    status: watch::Sender<Exit>,
 ) {
     let exit = tokio::select! {
         exit = group.wait() => exit,
@@ -65,8 +74,10 @@ async fn watch_over(
         // A grandchild may hold the pipe open for as long as it lives.
         let _ = tokio::time::timeout(LAST_WORDS, drained).await;
     }
+    // Whoever waits for an answer need not wait for what the child has left behind.
+    status.send_modify(|status| status.how = Some(exit));
     group.sweep(patience.1).await;
-    status.send_replace(Some(exit));
+    status.send_modify(|status| status.is_over = true);
 }
 
 /// A child and whatever it started in its group.

@@ -36,12 +36,21 @@ pub(super) struct Exchange {
     pub(super) answered_elsewhere: bool,
 }
 
+/// What came of a request.
+enum Asked {
+    /// Its answer was passed on.
+    Answered,
+    /// Its answer comes on another stream.
+    Elsewhere,
+}
+
 impl Exchange {
     pub(super) async fn run(mut self) {
         let Some(id) = self.message.id.clone() else { return self.tell().await };
         let outcome = self.ask(&id).await;
         let report = match outcome {
-            Ok(()) => Report::Done(id),
+            Ok(Asked::Answered) => return,
+            Ok(Asked::Elsewhere) => Report::Done(id),
             Err(failure) => Report::Failed { id, failure },
         };
         // Nobody listens when the transport is gone.
@@ -67,7 +76,7 @@ impl Exchange {
         }
     }
 
-    async fn ask(&mut self, id: &RequestId) -> Result<(), Failure> {
+    async fn ask(&mut self, id: &RequestId) -> Result<Asked, Failure> {
         let mut reply = self.post().await?;
         if self.message.method == Some(Method::Initialize)
             && reply.status() == 200
@@ -79,7 +88,7 @@ impl Exchange {
         match status {
             200..300 if self.answered_elsewhere => {
                 reply.forget(TAIL).await;
-                Ok(())
+                Ok(Asked::Elsewhere)
             }
             200 if kind == JSON => {
                 let body = reply.whole(self.way.bounds.message).await?;
@@ -104,9 +113,13 @@ impl Exchange {
         self.reports.send(report).await.map_err(|_| Failure::Interrupted("the connection is over".into()))
     }
 
-    async fn read_body(&self, id: &RequestId, body: Bytes) -> Result<(), Failure> {
+    async fn read_body(&self, id: &RequestId, body: Bytes) -> Result<Asked, Failure> {
         let answered = self.read(id, body, true).await?;
-        if answered { Ok(()) } else { Err(Failure::Misbehaved("a body without the answer".into())) }
+        if answered {
+            Ok(Asked::Answered)
+        } else {
+            Err(Failure::Misbehaved("a body without the answer".into()))
+        }
     }
 
     /// Passes a message on, or several. Says whether the answer was among them.
@@ -134,7 +147,7 @@ impl Exchange {
     ) -> Result<bool, Failure> {
         match look {
             Inbound::Answer => {
-                self.report(Report::Message(message)).await?;
+                self.report(Report::Answer { id: id.clone(), message }).await?;
                 return Ok(true);
             }
             Inbound::Other => {}
@@ -162,7 +175,7 @@ impl Exchange {
         Ok(false)
     }
 
-    async fn read_stream(&mut self, id: &RequestId, reply: Reply) -> Result<(), Failure> {
+    async fn read_stream(&mut self, id: &RequestId, reply: Reply) -> Result<Asked, Failure> {
         let mut stream = Stream::new(self.way.for_streams(), Some(reply));
         loop {
             match stream.next().await? {
@@ -170,8 +183,8 @@ impl Exchange {
                 Some(event) if event.data.is_empty() || event.name != "message" => {}
                 Some(event) => {
                     if self.read(id, event.data.into(), false).await? {
-                        self.finish(id, stream).await;
-                        return Ok(());
+                        finish(stream).await;
+                        return Ok(Asked::Answered);
                     }
                 }
                 None if self.resumes && stream.can_resume() => stream.resume().await?,
@@ -179,12 +192,9 @@ impl Exchange {
             }
         }
     }
+}
 
-    /// The answer is there, the caller goes on; only the connection is waited for.
-    async fn finish(&self, id: &RequestId, mut stream: Stream) {
-        if self.report(Report::Done(id.clone())).await.is_ok() {
-            let _ =
-                tokio::time::timeout(TAIL, async { while let Ok(Some(_)) = stream.next().await {} }).await;
-        }
-    }
+/// The answer is there, the caller goes on; only the connection is waited for.
+async fn finish(mut stream: Stream) {
+    let _ = tokio::time::timeout(TAIL, async { while let Ok(Some(_)) = stream.next().await {} }).await;
 }

@@ -116,6 +116,8 @@ impl Bounds {
 enum Report {
     /// A message of the server.
     Message(Bytes),
+    /// The answer to this request, after which there is nothing more to come for it.
+    Answer { id: RequestId, message: Bytes },
     /// A message of the server on the way of this request, which is not its answer.
     Beside { of: RequestId, message: Bytes },
     /// A request got no answer.

@@ -11,7 +11,7 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 
-use crate::json_rpc::RequestId;
+use crate::json_rpc::{Member, Members, RequestId};
 use crate::model::{ErrorObject, Method};
 use crate::revision::{Revision, Rules};
 
@@ -53,7 +53,29 @@ struct Meta<'a> {
     version: Option<Cow<'a, str>>,
 }
 
+/// So many headers has a request of most applications.
+const HEADERS: usize = 16;
+const METHOD: HeaderName = HeaderName::from_static(header::METHOD);
+const NAME: HeaderName = HeaderName::from_static(header::NAME);
+const PROTOCOL_VERSION: HeaderName = HeaderName::from_static(header::PROTOCOL_VERSION);
+const SESSION_ID: HeaderName = HeaderName::from_static(header::SESSION_ID);
+
 impl Outbound {
+    /// A request of ours after the handshake, with headers for its arguments. It begins as all of them do, and is
+    /// read no further than need be.
+    pub(super) fn request(line: Bytes, mirrored: Vec<(String, String)>, agreed: &'static Rules) -> Self {
+        let Some((id, method, params)) = head(&line) else { return Self::new(line, mirrored) };
+        let mut headers = HeaderMap::with_capacity(HEADERS);
+        if agreed.has_header_mirroring {
+            headers.insert(METHOD, HeaderValue::from_static(method.as_str()));
+            let subject = subject(method).and_then(|subject| {
+                Members::of(params).find(|member| member.name == subject).map(|member| member.value)
+            });
+            mirror_all(&mut headers, subject, mirrored);
+        }
+        Self { id: Some(id), method: Some(method), rules: Some(agreed), headers, line }
+    }
+
     /// One of our own messages, with headers for its arguments.
     pub(super) fn new(line: Bytes, mirrored: Vec<(String, String)>) -> Self {
         let envelope: Option<Envelope<'_>> = serde_json::from_slice(&line).ok();
@@ -68,30 +90,58 @@ impl Outbound {
         let mut headers = HeaderMap::new();
         if rules.is_some_and(|rules| rules.has_header_mirroring) {
             insert(&mut headers, header::METHOD, &name);
-            let subject = match method {
-                Some(Method::ToolsCall | Method::PromptsGet) => params.name,
-                Some(Method::ResourcesRead) => params.uri,
-                _ => None,
+            let subject = match method.and_then(subject) {
+                Some("uri") => params.uri,
+                Some(_) => params.name,
+                None => None,
             };
-            if let Some(subject) = subject.and_then(|it| serde_json::from_str::<Cow<'_, str>>(it.get()).ok())
-            {
-                insert(&mut headers, header::NAME, &mirror::encode(&subject));
-            }
-            for (name, value) in mirrored {
-                insert(&mut headers, &name, &value);
-            }
+            mirror_all(&mut headers, subject.map(RawValue::get), mirrored);
         }
         Self { line, id, method, rules, headers }
     }
 
     /// All headers of the protocol that the POST has; `agreed` are the rules of the connection.
-    pub(super) fn headers(&self, agreed: Option<&'static Rules>, session: Option<&HeaderValue>) -> HeaderMap {
-        let mut headers = self.headers.clone();
+    pub(super) fn take_headers(
+        &mut self,
+        agreed: Option<&'static Rules>,
+        session: Option<&HeaderValue>,
+    ) -> HeaderMap {
+        let mut headers = std::mem::take(&mut self.headers);
         headers.insert(::http::header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
         let both = HeaderValue::from_static("application/json, text/event-stream");
         headers.insert(::http::header::ACCEPT, both);
         identify(&mut headers, self.rules.or(agreed), session);
         headers
+    }
+}
+
+/// Id, method and the text from the parameters on, of a request as `json_rpc` writes them.
+fn head(line: &Bytes) -> Option<(RequestId, Method, &str)> {
+    let text = str::from_utf8(line).ok()?.strip_prefix(r#"{"jsonrpc":"2.0","id":"#)?;
+    let (id, text) = text.split_once(',')?;
+    let (method, rest) = text.strip_prefix(r#""method":""#)?.split_once('"')?;
+    let params = rest.strip_prefix(r#","params":"#).unwrap_or_default();
+    Some((RequestId::from_json(id)?, Method::parse(method)?, params))
+}
+
+/// The parameter that is said again in a header.
+fn subject(method: Method) -> Option<&'static str> {
+    match method {
+        Method::ToolsCall | Method::PromptsGet => Some("name"),
+        Method::ResourcesRead => Some("uri"),
+        _ => None,
+    }
+}
+
+fn mirror_all(headers: &mut HeaderMap, subject: Option<&str>, mirrored: Vec<(String, String)>) {
+    if let Some(subject) = subject.and_then(|it| serde_json::from_str::<Cow<'_, str>>(it).ok()) {
+        match HeaderValue::from_str(&mirror::encode(&subject)) {
+            Ok(subject) => drop(headers.insert(NAME, subject)),
+            Err(_) => tracing::warn!("the name of what is asked for cannot be sent as a header"),
+        }
+    }
+    for (name, value) in mirrored {
+        insert(headers, &name, &value);
     }
 }
 
@@ -102,10 +152,10 @@ pub(super) fn identify(
     session: Option<&HeaderValue>,
 ) {
     if let Some(rules) = rules.filter(|rules| rules.has_version_header) {
-        insert(headers, header::PROTOCOL_VERSION, rules.revision.as_str());
+        headers.insert(PROTOCOL_VERSION, HeaderValue::from_static(rules.revision.as_str()));
     }
     if let Some(session) = session {
-        headers.insert(HeaderName::from_static(header::SESSION_ID), session.clone());
+        headers.insert(SESSION_ID, session.clone());
     }
 }
 
@@ -146,6 +196,9 @@ struct Head<'a> {
 impl Inbound {
     /// Looks at a message that came in answer to the request with this id.
     pub(super) fn look(message: &Bytes, asked: &RequestId) -> Self {
+        if is_answer(message, asked) {
+            return Self::Answer;
+        }
         if message.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'[') {
             return match serde_json::from_slice::<Vec<&RawValue>>(message) {
                 Ok(items) => {
@@ -170,6 +223,22 @@ impl Inbound {
             },
         }
     }
+}
+
+/// Whether a message is plainly the answer to this request, as most are. Of others, more has to be known.
+fn is_answer(message: &Bytes, asked: &RequestId) -> bool {
+    let Ok(text) = str::from_utf8(message) else { return false };
+    let (mut is_ours, mut end) = (false, 0);
+    for Member { name, value } in Members::of(text) {
+        match &*name {
+            "method" => return false,
+            "id" => is_ours = RequestId::from_json(value).is_some_and(|id| id == *asked),
+            _ => {}
+        }
+        end = value.as_ptr() as usize - text.as_ptr() as usize + value.len();
+    }
+    // Where something is wrong, its members end early.
+    is_ours && text.get(end..).is_some_and(|rest| rest.trim_ascii() == "}")
 }
 
 /// Whether this is a response, to whatever.

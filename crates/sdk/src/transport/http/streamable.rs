@@ -98,7 +98,7 @@ impl HttpTransport {
         self.work.push(Box::pin(async move { _ = work.await }));
     }
 
-    fn dispatch(&mut self, message: Outbound) {
+    fn dispatch(&mut self, mut message: Outbound) {
         if let Some(held) = &mut self.held {
             return held.push_back(message);
         }
@@ -112,7 +112,7 @@ impl HttpTransport {
         let cancels = rules.is_some_and(|rules| rules.disconnect_cancels);
         let id = message.id.clone();
         let exchange = Exchange {
-            way: self.way(message.headers(self.rules, self.session.as_ref())),
+            way: self.way(message.take_headers(self.rules, self.session.as_ref())),
             reports: self.reporter.clone(),
             has_session: self.session.is_some(),
             resumes: !cancels,
@@ -138,6 +138,10 @@ impl HttpTransport {
     fn note(&mut self, report: Report) -> Option<Incoming> {
         match report {
             Report::Message(message) => return Some(Incoming::Message(message)),
+            Report::Answer { id, message } => {
+                self.open.remove(&id);
+                return Some(Incoming::Message(message));
+            }
             Report::Beside { of, message } => return Some(Incoming::Beside { of, message }),
             Report::Failed { id, failure } => {
                 self.open.remove(&id);
@@ -328,7 +332,10 @@ impl Transport for HttpTransport {
         if line.ends_with(b"\n") {
             line.pop();
         }
-        self.dispatch(Outbound::new(line.into(), headers));
+        self.dispatch(match self.rules {
+            Some(agreed) => Outbound::request(line.into(), headers, agreed),
+            None => Outbound::new(line.into(), headers),
+        });
     }
 
     fn agreed(&mut self, rules: &'static Rules) {

@@ -1,0 +1,78 @@
+//! The words by which a person or the system ends this program: SIGTERM, SIGHUP, Ctrl-C.
+
+use tokio::sync::watch;
+
+/// Ready when the person or the system wants this program to end.
+pub(crate) async fn interrupted() {
+    match Signals::listen() {
+        Ok(mut signals) => signals.next().await,
+        Err(_) => std::future::pending().await,
+    }
+}
+
+/// How often we were told to end. It is listened for from the beginning: whoever has listened once hears a signal no other
+/// way, so none may fall between two steps.
+#[derive(Debug, Clone)]
+pub(crate) struct Told(watch::Receiver<usize>);
+
+impl Told {
+    /// Begins to listen, on a task of the current runtime.
+    pub(crate) fn listen() -> Self {
+        let (count, told) = watch::channel(0);
+        if let Ok(mut signals) = Signals::listen() {
+            tokio::spawn(async move {
+                loop {
+                    signals.next().await;
+                    count.send_modify(|times| *times += 1);
+                }
+            });
+        }
+        Self(told)
+    }
+
+    /// Ready when we were told so many times.
+    pub(crate) async fn times(&self, wanted: usize) {
+        if self.0.clone().wait_for(|times| *times >= wanted).await.is_err() {
+            // Nobody can tell us.
+            std::future::pending().await
+        }
+    }
+}
+
+#[cfg(unix)]
+struct Signals([tokio::signal::unix::Signal; 3]);
+
+#[cfg(unix)]
+impl Signals {
+    fn listen() -> std::io::Result<Self> {
+        use tokio::signal::unix::{SignalKind, signal};
+        let kinds = [SignalKind::terminate(), SignalKind::hangup(), SignalKind::interrupt()];
+        let [terminate, hangup, interrupt] = kinds.map(signal);
+        Ok(Self([terminate?, hangup?, interrupt?]))
+    }
+
+    async fn next(&mut self) {
+        let [terminate, hangup, interrupt] = &mut self.0;
+        tokio::select! {
+            _ = terminate.recv() => {}
+            _ = hangup.recv() => {}
+            _ = interrupt.recv() => {}
+        }
+    }
+}
+
+#[cfg(not(unix))]
+struct Signals;
+
+#[cfg(not(unix))]
+impl Signals {
+    fn listen() -> std::io::Result<Self> {
+        Ok(Self)
+    }
+
+    async fn next(&mut self) {
+        if tokio::signal::ctrl_c().await.is_err() {
+            std::future::pending().await
+        }
+    }
+}

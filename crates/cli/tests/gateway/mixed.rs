@@ -1,0 +1,183 @@
+//! Callers that use the same ids, tokens and subscriptions, servers that answer others, and questions across eras (J10, J11, J30).
+
+use std::sync::{Arc, Mutex};
+
+use contexture::client::{ElicitAnswer, Elicitation, Question};
+use contexture::revision::Revision;
+use contexture::{Client, Error};
+use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
+
+use crate::stage::{ERAS, Folder, Gateway, allowing, call, meta, text, until, within};
+use crate::upstream::Upstream;
+
+async fn one(era: &str) -> (Gateway, Upstream) {
+    let folder = Folder::new();
+    let one = Upstream::new(&folder, "one", era);
+    let config = allowing(json!({ "one": one.entry }));
+    (Gateway::with(folder, config, &[], &[]).await, one)
+}
+
+/// A modern call by hand, with this id and this progress token: everything that came back.
+async fn by_hand(port: u16, id: Value, token: Value, word: String) -> String {
+    let mut meta = meta();
+    meta["progressToken"] = token;
+    let arguments = json!({ "steps": 3, "word": word });
+    let params = json!({ "name": "one__progress", "arguments": arguments, "_meta": meta });
+    let body = json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params }).to_string();
+    let mut stream = TcpStream::connect(("127.0.0.1", port)).await.expect("it listens");
+    let head = format!(
+        "POST /mcp HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nAccept: application/json, text/event-stream\r\n\
+         Content-Type: application/json\r\nMCP-Protocol-Version: 2026-07-28\r\nMcp-Method: tools/call\r\n\
+         Mcp-Name: one__progress\r\nConnection: close\r\nContent-Length: {}\r\n\r\n",
+        body.len()
+    );
+    stream.write_all(format!("{head}{body}").as_bytes()).await.expect("sent");
+    let mut answer = String::new();
+    within("an answer", stream.read_to_string(&mut answer)).await.expect("readable");
+    answer
+}
+
+#[tokio::test]
+async fn j10_the_same_ids_and_tokens_of_two_callers_do_not_meet() {
+    for era in ["legacy", "modern"] {
+        let (gateway, _one) = one(era).await;
+        by_hand(gateway.port, json!(0), json!("t"), "warm".into()).await;
+        let calls: Vec<_> = (0..20)
+            .map(|number| {
+                let port = gateway.port;
+                tokio::spawn(async move {
+                    let word = format!("word-{number}-");
+                    (word.clone(), by_hand(port, json!(1), json!("token"), word).await)
+                })
+            })
+            .collect();
+        for call in calls {
+            let (word, answer) = call.await.expect("no panic");
+            assert!(answer.contains(&word), "J10 {era}: {answer}");
+            let others: Vec<String> =
+                (0..20).map(|number| format!("word-{number}-")).filter(|other| *other != word).collect();
+            assert!(others.iter().all(|other| !answer.contains(other)), "J10 {era} {word}: {answer}");
+            assert!(answer.contains(r#""progressToken":"token""#), "J10 {era}: no progress: {answer}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn j10_a_cancelled_call_is_the_only_one() {
+    for era in ["legacy", "modern"] {
+        for revision in ERAS {
+            let (gateway, one) = one(era).await;
+            let (first, second) = (gateway.client(revision).await, gateway.client(revision).await);
+            text(&first, "one__echo", json!({})).await;
+            text(&second, "one__echo", json!({})).await;
+            let slow = tokio::spawn({
+                let second = second.clone();
+                async move { call(&second, "one__sleep", json!({ "ms": 1500 })).await }
+            });
+            until("J10: it is under way", || one.calls("sleep") == 1).await;
+            let mut gone = Box::pin(call(&first, "one__hang", json!({})));
+            let hanging = async {
+                until("J10: it hangs", || one.calls("hang") == 1).await;
+            };
+            tokio::select! {
+                outcome = &mut gone => panic!("J10: {outcome:?}"),
+                () = hanging => {}
+            }
+            drop(gone);
+            let cancelled = || {
+                let all = one.heard();
+                let hang = all.iter().find(|it| it["params"]["name"] == "hang").map(|it| it["id"].clone());
+                let told = |it: &&Value| it["method"] == "notifications/cancelled";
+                let ids: Vec<Value> =
+                    all.iter().filter(told).map(|it| it["params"]["requestId"].clone()).collect();
+                (hang.expect("it was called"), ids)
+            };
+            until("J10: the server is told", || !cancelled().1.is_empty()).await;
+            let (hang, ids) = cancelled();
+            assert!(ids.iter().all(|id| *id == hang), "J10 {era} {revision}: {ids:?}, but it was {hang}");
+            let reply = slow.await.expect("no panic");
+            assert_eq!(reply.expect("J10: the other goes on").text(), "slept");
+        }
+    }
+}
+
+#[tokio::test]
+async fn j11_answers_that_nobody_waits_for_reach_nobody() {
+    for era in ["legacy", "modern"] {
+        for revision in ERAS {
+            let (gateway, _one) = one(era).await;
+            let (first, second) = (gateway.client(revision).await, gateway.client(revision).await);
+            text(&first, "one__echo", json!({})).await;
+            assert_eq!(text(&first, "one__stray", json!({})).await, "mine", "J11 {era} {revision}");
+            for client in [&first, &second] {
+                let told = text(client, "one__echo", json!({ "x": "y" })).await;
+                assert!(told.contains("\"x\"") && !told.contains("stolen"), "J11 {era}: {told}");
+            }
+        }
+    }
+}
+
+fn answering(word: &'static str, asked: Arc<Mutex<Vec<String>>>) -> Elicitation {
+    Elicitation::new(move |question| {
+        let Question::Form { message, .. } = question else { panic!("no form: {question:?}") };
+        asked.lock().expect("nobody panicked").push(message);
+        async move { ElicitAnswer::accept([("word", word)]) }
+    })
+}
+
+#[tokio::test]
+async fn j30_questions_reach_the_person_whose_call_it_is() {
+    for era in ["legacy", "modern"] {
+        for revision in ERAS {
+            let (gateway, _one) = one(era).await;
+            let mut clients = Vec::new();
+            for word in ["alpha", "beta"] {
+                let asked = Arc::new(Mutex::new(Vec::new()));
+                let builder =
+                    Client::builder().revisions(&[revision]).elicitation(answering(word, Arc::clone(&asked)));
+                clients.push((gateway.connect(builder).await, word, asked));
+            }
+            for _ in 0..3 {
+                for (client, word, asked) in &clients {
+                    let before = asked.lock().expect("nobody panicked").len();
+                    let said = text(client, "one__ask", json!({})).await;
+                    assert!(said.contains(word), "J30 {era} {revision}: {said}");
+                    let asked = asked.lock().expect("nobody panicked").clone();
+                    assert_eq!(asked.len(), before + 1, "J30 {era} {revision}");
+                    assert!(asked[before].contains("one"), "J30: it is not said who asks: {asked:?}");
+                }
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn j30_who_cannot_be_asked_is_not_asked() {
+    for era in ["legacy", "modern", "modern asking"] {
+        for revision in ERAS {
+            let (gateway, _one) = one(era).await;
+            // Somebody else can be asked, and must not be.
+            let asked = Arc::new(Mutex::new(Vec::new()));
+            let builder =
+                Client::builder().revisions(&[revision]).elicitation(answering("no", Arc::clone(&asked)));
+            let other = gateway.connect(builder).await;
+            text(&other, "one__echo", json!({})).await;
+            let client = gateway.client(revision).await;
+            let outcome = call(&client, "one__ask", json!({})).await;
+            match &outcome {
+                Err(Error::Remote(error)) if revision == Revision::V2026_07_28 && era == "modern" => {
+                    assert_eq!(error.code, -32021, "J30 {era} {revision}: {error}");
+                }
+                // A legacy server is told that nobody can be asked, and answers as it likes.
+                Ok(reply) => assert!(!reply.text().contains("\"word\""), "J30: {}", reply.text()),
+                Err(_) => {}
+            }
+            assert!(
+                asked.lock().expect("nobody panicked").is_empty(),
+                "J30 {era} {revision}: somebody else was asked"
+            );
+        }
+    }
+}
