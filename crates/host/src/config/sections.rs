@@ -2,7 +2,7 @@
 
 use contexture::auth::Secret;
 use contexture::model::Root;
-use contexture::revision::Era;
+use contexture::revision::{Era, Revision};
 use url::Url;
 
 use super::Limits;
@@ -12,8 +12,11 @@ use super::node::{Node, Tree};
 use super::pattern::{Filter, Pattern};
 use super::reading::Reading;
 
-pub(super) const ERAS: &[(&str, Option<Era>)] =
-    &[("auto", None), ("legacy", Some(Era::Legacy)), ("modern", Some(Era::Modern))];
+pub(super) const ERAS: &[(&str, Option<Era>)] = &[
+    ("auto", None),
+    ("legacy", Some(Revision::NEWEST_LEGACY.era())),
+    ("modern", Some(Revision::NEWEST_MODERN.era())),
+];
 
 pub(super) const SHARINGS: &[(&str, Sharing)] =
     &[("principal", Sharing::Principal), ("session", Sharing::Session), ("everybody", Sharing::Everybody)];
