@@ -112,6 +112,30 @@ async fn j12_two_people_never_share_what_they_are() {
 }
 
 #[tokio::test]
+async fn j16_one_persons_haste_is_not_anothers() {
+    let app = contexture_auth_server::Client::public("app").name("app").redirect(REDIRECT);
+    let near = issuer(AuthServer::new().client(app)).await;
+    let folder = Folder::new();
+    let one = crate::upstream::Upstream::new(&folder, "one", "legacy");
+    let mut config = allowing(json!({ "one": one.entry }));
+    config["limits"] = json!({ "callsPerSecond": 20 });
+    let gateway = Gateway::with(folder, config, &["--protect", &near], &[]).await;
+    for revision in ERAS {
+        let hasty = client(&gateway, "ada", "ada", revision).await;
+        let calm = client(&gateway, "ben", "ben", revision).await;
+        text(&calm, "one__echo", json!({})).await;
+        let mut refused = 0;
+        for round in 0..200 {
+            refused += usize::from(call(&hasty, "one__echo", json!({})).await.is_err());
+            if round % 20 == 0 {
+                text(&calm, "one__echo", json!({})).await;
+            }
+        }
+        assert!(refused > 0, "J16 {revision}: nobody was limited");
+    }
+}
+
+#[tokio::test]
 async fn j12_whoever_is_nobody_is_served_nothing() {
     let near = issuer(AuthServer::new()).await;
     let gateway = Gateway::with(
