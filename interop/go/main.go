@@ -21,7 +21,8 @@ type peer struct {
 	session  *mcp.ClientSession
 	folder   string
 	elicited []string
-	progress []float64
+	// The SDK calls back from goroutines of its own, also after the result is there.
+	progress chan float64
 }
 
 type check struct {
@@ -91,12 +92,24 @@ func structured(ctx context.Context, p *peer) (string, error) {
 }
 
 func progress(ctx context.Context, p *peer) (string, error) {
-	p.progress = nil
 	_, err := p.call(ctx, "everything__trigger-long-running-operation", map[string]any{"duration": 1, "steps": 4})
-	if err == nil && !slices.Equal(p.progress, []float64{1, 2, 3, 4}) {
-		err = fmt.Errorf("progress: %v", p.progress)
+	if err != nil {
+		return "", err
 	}
-	return "4 reports", err
+	var seen []float64
+	for len(seen) < 4 {
+		select {
+		case done := <-p.progress:
+			seen = append(seen, done)
+		case <-time.After(5 * time.Second):
+			return "", fmt.Errorf("progress: %v", seen)
+		}
+	}
+	slices.Sort(seen)
+	if !slices.Equal(seen, []float64{1, 2, 3, 4}) {
+		return "", fmt.Errorf("progress: %v", seen)
+	}
+	return "4 reports", nil
 }
 
 func elicitation(ctx context.Context, p *peer) (string, error) {
@@ -208,7 +221,7 @@ func connect(ctx context.Context, revision, url string, p *peer) error {
 			return &mcp.ElicitResult{Action: "decline"}, nil
 		},
 		ProgressNotificationHandler: func(_ context.Context, request *mcp.ProgressNotificationClientRequest) {
-			p.progress = append(p.progress, request.Params.Progress)
+			p.progress <- request.Params.Progress
 		},
 	})
 	transport := &mcp.StreamableClientTransport{Endpoint: url}
@@ -224,7 +237,7 @@ func main() {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
-	p := &peer{folder: os.Args[3]}
+	p := &peer{folder: os.Args[3], progress: make(chan float64, 100)}
 	if err := connect(ctx, os.Args[1], os.Args[2], p); err != nil {
 		for _, check := range checks {
 			report(check.name, "fail", "no connection: "+err.Error())

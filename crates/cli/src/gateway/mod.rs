@@ -9,7 +9,7 @@ pub(crate) mod entry;
 use std::path::Path;
 use std::sync::Arc;
 
-use contexture::auth::{Protection, default_store};
+use contexture::auth::{Protection, Secret, default_store};
 use contexture::server::HttpServer;
 use contexture::server::http::Bound;
 use contexture::transport::StdioTransport;
@@ -24,7 +24,7 @@ use crate::exit::Failure;
 use crate::options::Face;
 use crate::terminal::note;
 use crate::terminal::text::safe_line;
-use crate::verbs::Told;
+use crate::verbs::{SECRET, Told};
 
 /// What is served, beside how.
 pub(crate) struct Gateway<'a> {
@@ -183,7 +183,11 @@ impl Gateway<'_> {
         }
         let (protection, verifier) = protection.share_verifier()?;
         let folder = self.state.join("logins");
-        Ok((protection, Logins::for_everybody(Doorkeeper::new(verifier), &folder, default_store()?)))
+        let mut door = Doorkeeper::new(verifier);
+        if let Some(id) = &self.face.client_id {
+            door = door.client(id, std::env::var(SECRET).ok().map(Secret::new));
+        }
+        Ok((protection, Logins::for_everybody(door, &folder, default_store()?)))
     }
 }
 

@@ -66,6 +66,10 @@ pub(crate) struct Face {
     /// Serves only those who show a token of this issuer; each has logins of their own at the servers behind.
     #[arg(long, value_name = "ISSUER", requires = "listen", value_parser = url)]
     pub(crate) protect: Option<String>,
+    /// Who the gateway itself is to that issuer, where it takes no registrations. A secret that belongs to it is taken from
+    /// the variable CONTEXTURE_CLIENT_SECRET.
+    #[arg(long, value_name = "ID", requires = "protect")]
+    pub(crate) client_id: Option<String>,
     /// Lets everybody in who can reach the address, from other machines, too.
     #[arg(long, requires = "listen", conflicts_with = "protect")]
     pub(crate) allow_anonymous: bool,

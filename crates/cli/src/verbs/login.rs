@@ -17,7 +17,7 @@ use crate::terminal::text::safe_line;
 use crate::trip::{Trip, Way};
 
 /// Where a client secret is looked for: arguments can be seen by everybody on the machine.
-const SECRET: &str = "CONTEXTURE_CLIENT_SECRET";
+pub(crate) const SECRET: &str = "CONTEXTURE_CLIENT_SECRET";
 
 /// How to log in.
 pub(super) struct Wishes<'a> {

@@ -28,6 +28,7 @@ use crate::options::{Face, Format, Target, Verb};
 use crate::terminal::text::safe_json;
 use crate::terminal::{self};
 
+pub(crate) use login::SECRET;
 pub(crate) use signals::{Told, interrupted};
 
 /// How long other threads may take to let go of the servers that they have started.

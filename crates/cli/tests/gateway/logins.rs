@@ -112,6 +112,62 @@ async fn j12_two_people_never_share_what_they_are() {
 }
 
 #[tokio::test]
+async fn j12_a_gateway_that_its_issuer_knows_does_not_register() {
+    let app = contexture_auth_server::Client::public("app").name("app").redirect(REDIRECT);
+    let known = contexture_auth_server::Client::confidential("the-gateway", "its secret")
+        .redirect("http://127.0.0.1/login/callback");
+    let near = issuer(AuthServer::new().client(app).client(known)).await;
+    let (server, _seen) = protected(&issuer(AuthServer::new()).await).await;
+    let config = allowing(json!({ "notes": { "url": server } }));
+    let arguments = ["--protect", &near, "--client-id", "the-gateway"];
+    let secret = [("CONTEXTURE_CLIENT_SECRET", "its secret")];
+    let gateway = Gateway::with(Folder::new(), config, &arguments, &secret).await;
+    let issuer = near.clone();
+    let elicitation = Elicitation::new(move |question| {
+        let issuer = issuer.clone();
+        async move {
+            let Question::Url { url, .. } = question else { panic!("not a URL: {question:?}") };
+            let mut browser = Browser::of("ada");
+            let page = browser.open(&url).await;
+            assert_eq!(page.status, 200, "{page:?}");
+            let asked = browser.visited.iter().find(|url| url.starts_with(&issuer)).expect("sent there");
+            assert!(asked.contains("client_id=the-gateway&"), "{asked}");
+            browser.press(&page, "agree").await;
+            ElicitAnswer::Accept(Default::default())
+        }
+    });
+    let authorization =
+        Authorization::visitor(SignsIn(Browser::of("ada"))).client_id("app").store(MemoryStore::new());
+    let builder = Client::builder().authorization(authorization).elicitation(elicitation.urls());
+    let client = gateway.connect(builder).await;
+    text(&client, "notes__login", json!({})).await;
+}
+
+#[tokio::test]
+async fn j16_one_persons_haste_is_not_anothers() {
+    let app = contexture_auth_server::Client::public("app").name("app").redirect(REDIRECT);
+    let near = issuer(AuthServer::new().client(app)).await;
+    let folder = Folder::new();
+    let one = crate::upstream::Upstream::new(&folder, "one", "legacy");
+    let mut config = allowing(json!({ "one": one.entry }));
+    config["limits"] = json!({ "callsPerSecond": 20 });
+    let gateway = Gateway::with(folder, config, &["--protect", &near], &[]).await;
+    for revision in ERAS {
+        let hasty = client(&gateway, "ada", "ada", revision).await;
+        let calm = client(&gateway, "ben", "ben", revision).await;
+        text(&calm, "one__echo", json!({})).await;
+        let mut refused = 0;
+        for round in 0..200 {
+            refused += usize::from(call(&hasty, "one__echo", json!({})).await.is_err());
+            if round % 20 == 0 {
+                text(&calm, "one__echo", json!({})).await;
+            }
+        }
+        assert!(refused > 0, "J16 {revision}: nobody was limited");
+    }
+}
+
+#[tokio::test]
 async fn j12_whoever_is_nobody_is_served_nothing() {
     let near = issuer(AuthServer::new()).await;
     let gateway = Gateway::with(

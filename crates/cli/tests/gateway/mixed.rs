@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
-use crate::stage::{ERAS, Folder, Gateway, allowing, call, meta, text, until, within};
+use crate::stage::{ERAS, Folder, Gateway, Pipe, allowing, call, meta, text, until, within};
 use crate::upstream::Upstream;
 
 async fn one(era: &str) -> (Gateway, Upstream) {
@@ -150,6 +150,72 @@ async fn j30_questions_reach_the_person_whose_call_it_is() {
                 }
             }
         }
+    }
+}
+
+#[tokio::test]
+async fn j30_questions_out_of_turn_reach_nobody_else() {
+    for revision in ERAS {
+        let (gateway, one) = one("legacy").await;
+        let asked = Arc::new(Mutex::new(Vec::new()));
+        let mut clients = Vec::new();
+        for word in ["alpha", "beta"] {
+            let builder =
+                Client::builder().revisions(&[revision]).elicitation(answering(word, Arc::clone(&asked)));
+            clients.push(gateway.connect(builder).await);
+        }
+        text(&clients[1], "one__echo", json!({})).await;
+        assert_eq!(text(&clients[0], "one__later", json!({})).await, "done");
+        let answers = || {
+            let all = one.heard().into_iter();
+            all.filter(|it| it["id"].as_str().is_some_and(|id| id.starts_with("later-")))
+        };
+        until("J30: the server is answered", || answers().count() == 3).await;
+        // Whoever else is there is not asked on behalf of somebody whose call is over.
+        let said: Vec<Value> = answers().collect();
+        assert!(said.iter().all(|it| !it.to_string().contains("beta")), "J30 {revision}: {said:?}");
+        text(&clients[1], "one__echo", json!({})).await;
+    }
+}
+
+#[tokio::test]
+async fn j30_addresses_that_are_no_web_pages_are_passed_on_to_nobody() {
+    let folder = Folder::new();
+    let one = Upstream::new(&folder, "one", "legacy").with("callTimeout", json!("5s"));
+    let mut pipe = Pipe::start(folder, &allowing(json!({ "one": one.entry })));
+    let mut meta = meta();
+    meta["io.modelcontextprotocol/clientCapabilities"] = json!({ "elicitation": { "form": {}, "url": {} } });
+    let bad =
+        ["javascript:alert(1)", "file:///etc/passwd", "data:text/html,x", "http://user:pw@127.0.0.1/", "x"];
+    for (id, url) in bad.into_iter().chain(["https://example.com/x"]).enumerate() {
+        let params = json!({ "name": "one__url", "arguments": { "url": url }, "_meta": meta });
+        let line = json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params });
+        pipe.send(format!("{line}\n").as_bytes()).await;
+        let answer = pipe.answer(&json!(id)).await;
+        let asks = answer["result"]["resultType"] == "input_required";
+        assert_eq!(asks, url.starts_with("https:"), "J30 {url}: {answer}");
+    }
+}
+
+#[tokio::test]
+async fn j10_one_who_stops_listening_is_the_only_one() {
+    for revision in ERAS {
+        let (gateway, _one) = one("legacy").await;
+        let (first, second) = (gateway.client(revision).await, gateway.client(revision).await);
+        let mut news = second.events();
+        for client in [&first, &second] {
+            within("J10: subscribed", client.subscribe("one+test://one")).await.expect("J10: subscribed");
+        }
+        within("J10", first.unsubscribe("one+test://one")).await.expect("J10: unsubscribed");
+        text(&first, "one__touch", json!({})).await;
+        let told = within("J10: the other one is told", async {
+            loop {
+                if let Some(contexture::client::Event::ResourceUpdated(uri)) = news.next().await {
+                    return uri;
+                }
+            }
+        });
+        assert_eq!(told.await, "one+test://one", "J10 {revision}");
     }
 }
 

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::stage::{ERAS, Folder, Gateway, Pipe, allowing, meta, text, tools, until};
+use crate::stage::{ERAS, Folder, Gateway, Pipe, allowing, call, meta, text, tools, until};
 use crate::upstream::Upstream;
 
 /// The line that a server was told, as its own echo says.
@@ -94,6 +94,44 @@ async fn j03_twins_are_told_apart() {
     assert!(names.contains(&"one__search".to_owned()), "J03: {names:?}");
     let log = gateway.log.text();
     assert!(log.to_lowercase().contains("search"), "J03: nobody is warned: {log}");
+}
+
+#[tokio::test]
+async fn j03_hostile_names_are_harmless_or_left_out() {
+    let folder = Folder::new();
+    let bad = Upstream::new(&folder, "bad", "legacy hostile");
+    let good = Upstream::new(&folder, "good", "legacy only echo");
+    let gateway =
+        Gateway::with(folder, allowing(json!({ "bad": bad.entry, "good": good.entry })), &[], &[]).await;
+    for revision in ERAS {
+        let client = gateway.client(revision).await;
+        let names = tools(&client).await;
+        for name in &names {
+            let plain = |char: char| char.is_ascii_alphanumeric() || "_-.".contains(char);
+            // Hosts put `mcp__contexture__` before a name, and models take 64 characters.
+            assert!(name.chars().all(plain) && (1..=47).contains(&name.len()), "J03 {revision}: {name:?}");
+        }
+        let mut distinct = names.clone();
+        distinct.sort();
+        distinct.dedup();
+        assert_eq!(distinct.len(), names.len(), "J03 {revision}: {names:?}");
+        let before = (good.calls("echo"), bad.heard().len());
+        text(&client, "good__echo", json!({})).await;
+        assert_eq!(
+            (good.calls("echo"), bad.heard().len()),
+            (before.0 + 1, before.1),
+            "J03: the wrong one was called"
+        );
+        let harmful = ["exit", "hang", "deaf", "ask", "url", "garbage", "flood", "later"];
+        for name in names.iter().filter(|name| name.starts_with("bad__")) {
+            if harmful.iter().all(|bad| !name.ends_with(bad)) {
+                let told = call(&client, name, json!({})).await;
+                told.unwrap_or_else(|error| panic!("J03 {revision} {name}: listed, and not there: {error}"));
+            }
+        }
+    }
+    let log = gateway.log.text();
+    assert!(!log.contains('\u{1b}') && !log.contains('\u{202e}'), "J03: {log}");
 }
 
 /// Rows A09 to A12 and others that two readers may read differently: `$T` is the tool that is allowed, `$D` the one that

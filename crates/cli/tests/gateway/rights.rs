@@ -31,6 +31,8 @@ async fn j04_what_is_denied_is_neither_seen_nor_reached() {
             let outcome =
                 within("complete", client.request("completion/complete", params).into_future()).await;
             assert!(outcome.is_err(), "J04 {revision}: {outcome:?}");
+            let outcome = within("subscribe", client.subscribe("secret+test://one")).await;
+            assert!(outcome.is_err(), "J04 {revision}: {outcome:?}");
             let methods =
                 ["tools/call", "resources/read", "prompts/get", "completion/complete", "resources/subscribe"];
             let reached: Vec<Value> = secret

@@ -127,7 +127,7 @@ pub(crate) struct Server {
     pub(crate) asked: Option<Value>,
 }
 
-const TOOLS: [&str; 17] = [
+const TOOLS: [&str; 20] = [
     "echo",
     "env",
     "argv",
@@ -144,6 +144,9 @@ const TOOLS: [&str; 17] = [
     "ask",
     "add",
     "stderr",
+    "later",
+    "url",
+    "touch",
     "read_only",
 ];
 
@@ -285,6 +288,7 @@ impl Server {
                 tools = vec![tool(&format!("tool-{page}"))];
             }
             "circle" => result["nextCursor"] = json!("again"),
+            "hostile" => tools.extend(hostile_names().iter().map(|name| tool(name))),
             "huge" => {
                 tools.push(json!({ "name": "huge", "description": "x".repeat(64 << 20), "inputSchema": {} }))
             }
@@ -293,4 +297,34 @@ impl Server {
         result["tools"] = json!(tools);
         self.result(id, self.lasting(result));
     }
+}
+
+/// Names that somebody may trip over.
+fn hostile_names() -> Vec<String> {
+    let odd = [
+        "",
+        " ",
+        "__",
+        "a__b",
+        "good__echo",
+        "bad__echo",
+        "x\ny",
+        "x\u{1b}[2Jy",
+        "\u{202e}evil",
+        "\u{200b}echo",
+        "echo\0",
+        "../../etc",
+        "<script>alert(1)</script>",
+        "\u{e9}cho",
+        "e\u{301}cho",
+        "\u{ff45}cho",
+        "a b",
+        "a,b",
+        "'; DROP TABLE",
+        "${HOME}",
+        "mcp__contexture__echo",
+    ];
+    let mut names: Vec<String> = odd.iter().map(|name| (*name).to_owned()).collect();
+    names.extend(["x".repeat(64), "x".repeat(65), format!("{}y", "x".repeat(64)), "z".repeat(100_000)]);
+    names
 }

@@ -109,6 +109,32 @@ impl Server {
                 self.text(id, "said");
             }
             "ask" => self.ask(id, message),
+            "later" => {
+                // Asks when no call is under way any more, and notes what it is told.
+                self.text(id, "done");
+                let form = json!({ "message": "Out of turn?", "requestedSchema": { "type": "object", "properties": {} } });
+                for (number, method, params) in [
+                    (1, "elicitation/create", form),
+                    (2, "sampling/createMessage", json!({ "messages": [], "maxTokens": 1 })),
+                    (3, "roots/list", json!({})),
+                ] {
+                    let id = format!("later-{number}");
+                    self.out()
+                        .say(&json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }));
+                }
+            }
+            "url" => {
+                let params = json!({ "mode": "url", "message": "Go there", "url": arguments["url"], "elicitationId": "e" });
+                self.asked = Some(id.clone());
+                self.out().say(
+                    &json!({ "jsonrpc": "2.0", "id": "q", "method": "elicitation/create", "params": params }),
+                );
+            }
+            "touch" => {
+                let params = json!({ "uri": "test://one" });
+                self.out().say(&json!({ "jsonrpc": "2.0", "method": "notifications/resources/updated", "params": params }));
+                self.text(id, "touched");
+            }
             "add" => {
                 self.more.push(arguments["tool"].as_str().unwrap_or_default().to_owned());
                 self.text(id, "added");

@@ -127,7 +127,7 @@ impl Default for Limits {
             parked_calls: 256,
             park_time: Duration::from_secs(300),
             connections: 64,
-            list_grace: Duration::from_secs(2),
+            list_grace: Duration::from_secs(10),
             drain_time: Duration::from_secs(10),
         }
     }

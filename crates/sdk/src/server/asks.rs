@@ -10,8 +10,8 @@ use std::future::Future;
 use std::sync::Arc;
 use std::task::Poll;
 
-use serde::{Deserialize, Serialize};
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::Context;

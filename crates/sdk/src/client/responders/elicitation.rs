@@ -177,7 +177,7 @@ impl Elicitation {
 }
 
 /// The host of a URL that may be shown to a person.
-fn safe_host(url: &str) -> std::result::Result<String, String> {
+pub(super) fn safe_host(url: &str) -> std::result::Result<String, String> {
     let lower = url.to_ascii_lowercase();
     let rest = lower.strip_prefix("https://").or_else(|| lower.strip_prefix("http://"));
     let Some(rest) = rest else { return Err("only https and http URLs are shown to people".into()) };

@@ -11,6 +11,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
+use super::elicitation::safe_host;
 use super::{NoAnswer, decode};
 use crate::client::payload::encode;
 use crate::client::session::{ServerIdentity, Session};
@@ -86,7 +87,7 @@ pub(super) fn question(method: Method, params: Option<&str>) -> Result<InputRequ
     }
 }
 
-/// Refuses what these capabilities do not declare.
+/// Refuses what these capabilities do not declare, and addresses that nobody is to be shown.
 pub(in crate::client) fn declared(
     capabilities: &ClientCapabilities,
     request: &InputRequest,
@@ -108,5 +109,9 @@ pub(in crate::client) fn declared(
         InputRequest::Elicit(_) => (elicitation.is_some_and(ElicitationCapability::has_form), "elicitation"),
         _ => (false, "an unknown kind of question"),
     };
-    if is_declared { Ok(()) } else { Err(format!("{what} was not declared")) }
+    match request {
+        _ if !is_declared => Err(format!("{what} was not declared")),
+        InputRequest::Elicit(ElicitParams::Url(params)) => safe_host(&params.url).map(drop),
+        _ => Ok(()),
+    }
 }

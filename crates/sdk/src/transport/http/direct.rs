@@ -90,7 +90,8 @@ impl Direct {
             let is_kept = kept.is_some();
             let line = match kept {
                 Some(line) => line,
-                None => self.connect().await?,
+                // In a box, as everything that not every request has: the room for it would be moved with each.
+                None => Box::pin(self.connect()).await?,
             };
             let mut lost = match line.ask(request).await {
                 Ok((response, line)) => return Ok(Answer::new(response, line, self)),

@@ -46,7 +46,7 @@ enum Asked {
 
 impl Exchange {
     pub(super) async fn run(mut self) {
-        let Some(id) = self.message.id.clone() else { return self.tell().await };
+        let Some(id) = self.message.id.clone() else { return Box::pin(self.tell()).await };
         let outcome = self.ask(&id).await;
         let report = match outcome {
             Ok(Asked::Answered) => return,
@@ -87,20 +87,21 @@ impl Exchange {
         let (status, kind) = (reply.status(), reply.media_type());
         match status {
             200..300 if self.answered_elsewhere => {
-                reply.forget(TAIL).await;
+                Box::pin(reply.forget(TAIL)).await;
                 Ok(Asked::Elsewhere)
             }
             200 if kind == JSON => {
                 let body = reply.whole(self.way.bounds.message).await?;
                 self.read_body(id, body).await
             }
-            200 if kind == EVENT_STREAM => self.read_stream(id, reply).await,
+            // What not every request has is in a box, so that the others need not be moved with room for it.
+            200 if kind == EVENT_STREAM => Box::pin(self.read_stream(id, reply)).await,
             200..300 => Err(Failure::Misbehaved(format!(
                 "a request was answered with HTTP status {status} and {}",
                 if kind.is_empty() { "no content".into() } else { format!("{kind:?}") }
             ))),
             404 if self.has_session => Err(Failure::SessionEnded),
-            _ => Err(Failure::Refused(reply.refusal().await)),
+            _ => Err(Failure::Refused(Box::pin(reply.refusal()).await)),
         }
     }
 
@@ -197,4 +198,20 @@ impl Exchange {
 /// The answer is there, the caller goes on; only the connection is waited for.
 async fn finish(mut stream: Stream) {
     let _ = tokio::time::timeout(TAIL, async { while let Ok(Some(_)) = stream.next().await {} }).await;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn size<A, F>(_: impl FnOnce(A) -> F) -> usize {
+        size_of::<F>()
+    }
+
+    /// It is moved into its box, so what only few requests need is in boxes of its own.
+    #[test]
+    fn the_future_of_an_exchange_is_small() {
+        let size = size(Exchange::run);
+        assert!(size <= 3072, "{size} bytes");
+    }
 }

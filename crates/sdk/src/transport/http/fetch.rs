@@ -90,10 +90,11 @@ impl Fetch {
                 (address, redirects) = (next, redirects + 1);
                 continue;
             }
-            if !self.challenged(&method, &reply, shown, round).await? {
+            if self.credentials.is_none() || !Box::pin(self.challenged(&method, &reply, shown, round)).await?
+            {
                 return Ok(reply);
             }
-            reply.forget(TAIL).await;
+            Box::pin(reply.forget(TAIL)).await;
             round += 1;
         }
         Err(Failure::Misbehaved("the server redirects in circles".into()))
@@ -131,7 +132,8 @@ impl Fetch {
                 if let Some(body) = body {
                     request = request.body(body.clone());
                 }
-                request.send().await.map(|response| Reply::Other(Box::new(response))).map_err(lost)
+                let sent = Box::pin(request.send()).await;
+                sent.map(|response| Reply::Other(Box::new(response))).map_err(lost)
             }
         }
     }
