@@ -98,6 +98,7 @@ fn every_transport_and_feature_has_its_words() {
         "### HTTP, connecting",
         "### HTTP+SSE",
         "## Authorization",
+        "## The gateway",
         "## Bounds",
     ] {
         assert!(document.contains(&format!("\n{heading}")), "{heading}");
