@@ -134,9 +134,12 @@ async def call_echo(peer) -> str:
 
 @check("tools/call add structured")
 async def call_add(peer) -> str:
+    # A server of the older era wraps what is no object, also behind a bridge; the list of tools says so.
+    tool = next(tool for tool in await peer.list_tools() if tool["name"] == "add")
     result = await peer.call("add", {"a": 1, "b": 2})
     expect(said(result) == "3", "the text 3", result)
-    wanted = 3 if peer.modern else {"result": 3}
+    wanted = {"result": 3} if tool.get("outputSchema", {}).get("type") == "object" else 3
+    expect(peer.modern or isinstance(wanted, dict), "an object", tool)
     expect(result.get("structuredContent") == wanted, f"structuredContent {wanted}", result)
     return json.dumps(wanted)
 

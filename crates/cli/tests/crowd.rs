@@ -57,7 +57,8 @@ async fn connect(url: &str) -> Client {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn ten_thousand_clients_leave_nothing_behind() {
     let gateway = Arc::new(Gateway::start(&json!({
-        "servers": { "demo": { "command": env!("CARGO_BIN_EXE_contexture"), "args": ["demo"], "sharing": "session" } },
+        "servers": { "demo": { "command": env!("CARGO_BIN_EXE_contexture"), "args": ["demo"], "sharing": "session",
+            "idleTimeout": "2s" } },
         "policy": { "default": "allow" },
     })));
     // What there is once, however many come, is there after the first.

@@ -339,6 +339,36 @@ async fn legacy_log_messages_stay_events() {
     forward.await.expect("no panic").expect("a result");
 }
 
+/// Unless nobody else is there whose they could be.
+#[tokio::test(start_paused = true)]
+async fn legacy_log_messages_are_for_an_exchange_that_is_alone() {
+    let (client, mut server) = full_pair(Client::builder(), "2025-06-18").await;
+    let (heard, mut hears) = tokio::sync::mpsc::unbounded_channel();
+    let listening = |heard: &tokio::sync::mpsc::UnboundedSender<Value>| {
+        let heard = heard.clone();
+        call(&client).alone().on_log(move |message| drop(heard.send(message.data))).into_future()
+    };
+    let one = tokio::spawn(listening(&heard));
+    let asked = server.asked("tools/call").await;
+    server.notify("notifications/message", json!({ "level": "info", "data": "alone" })).await.expect("sent");
+    assert_eq!(hears.recv().await, Some(json!("alone")));
+
+    // With another beside it nothing says whose it is.
+    let two = tokio::spawn(listening(&heard));
+    let beside = server.asked("tools/call").await;
+    let mut events = client.events();
+    server.notify("notifications/message", json!({ "level": "info", "data": "beside" })).await.expect("sent");
+    assert!(matches!(events.next().await, Some(Event::Log(message)) if message.data == json!("beside")));
+    for asked in [&asked, &beside] {
+        server.complete(asked, json!({ "content": [] })).await;
+    }
+    for done in [one, two] {
+        done.await.expect("no panic").expect("a result");
+    }
+    drop(heard);
+    assert_eq!(hears.recv().await, None, "nothing else was heard");
+}
+
 /// Whoever passes something on must know whether it may have been done.
 #[tokio::test(start_paused = true)]
 async fn a_lost_connection_says_whether_the_request_had_left() {

@@ -151,9 +151,12 @@ async fn call_echo(peer: &Peer) -> Outcome {
 }
 
 async fn call_add(peer: &Peer) -> Outcome {
+    // A server of the older era wraps what is no object, also behind a bridge; the list of tools says so.
+    let tools = peer.tools().await?;
+    let wraps = find(&tools, "name", "add")?["outputSchema"]["type"] == "object";
     let result = peer.call("add", json!({ "a": 1, "b": 2 })).await?;
     same(said(&result)?, json!("3"), "the text")?;
-    let wanted = if peer.modern { json!(3) } else { json!({ "result": 3 }) };
+    let wanted = if peer.modern && !wraps { json!(3) } else { json!({ "result": 3 }) };
     same(&result["structuredContent"], wanted.clone(), "structuredContent")?;
     Ok(wanted.to_string())
 }
