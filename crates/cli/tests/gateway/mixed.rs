@@ -185,8 +185,13 @@ async fn j30_addresses_that_are_no_web_pages_are_passed_on_to_nobody() {
     let mut pipe = Pipe::start(folder, &allowing(json!({ "one": one.entry })));
     let mut meta = meta();
     meta["io.modelcontextprotocol/clientCapabilities"] = json!({ "elicitation": { "form": {}, "url": {} } });
-    let bad =
-        ["javascript:alert(1)", "file:///etc/passwd", "data:text/html,x", "http://user:pw@127.0.0.1/", "x"];
+    let bad = [
+        "javascript:alert(1)",
+        "file:///etc/passwd",
+        "data:text/html,x",
+        "http://user:pw@127.0.0.1/",
+        "no address",
+    ];
     for (id, url) in bad.into_iter().chain(["https://example.com/x"]).enumerate() {
         let params = json!({ "name": "one__url", "arguments": { "url": url }, "_meta": meta });
         let line = json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params });
@@ -194,6 +199,15 @@ async fn j30_addresses_that_are_no_web_pages_are_passed_on_to_nobody() {
         let answer = pipe.answer(&json!(id)).await;
         let asks = answer["result"]["resultType"] == "input_required";
         assert_eq!(asks, url.starts_with("https:"), "J30 {url}: {answer}");
+        // The same as an error (-32042).
+        let id = json!(format!("first {id}"));
+        let params = json!({ "name": "one__first", "arguments": { "url": url }, "_meta": meta });
+        let line = json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params });
+        pipe.send(format!("{line}\n").as_bytes()).await;
+        let answer = pipe.answer(&id).await;
+        assert!(answer["error"].is_object(), "J30 {url}: {answer}");
+        assert_eq!(answer.to_string().contains(url), url.starts_with("https:"), "J30 {url}: {answer}");
+        assert!(answer["error"].to_string().contains("one"), "J30: it is not said who asks: {answer}");
     }
 }
 

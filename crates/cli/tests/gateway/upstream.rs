@@ -127,7 +127,7 @@ pub(crate) struct Server {
     pub(crate) asked: Option<Value>,
 }
 
-const TOOLS: [&str; 20] = [
+const TOOLS: [&str; 21] = [
     "echo",
     "env",
     "argv",
@@ -146,6 +146,7 @@ const TOOLS: [&str; 20] = [
     "stderr",
     "later",
     "url",
+    "first",
     "touch",
     "read_only",
 ];

@@ -130,6 +130,12 @@ impl Server {
                     &json!({ "jsonrpc": "2.0", "id": "q", "method": "elicitation/create", "params": params }),
                 );
             }
+            "first" => {
+                let one = json!({ "mode": "url", "message": "Go there", "url": arguments["url"], "elicitationId": "e" });
+                let error =
+                    json!({ "code": -32042, "message": "go first", "data": { "elicitations": [one] } });
+                self.out().say(&json!({ "jsonrpc": "2.0", "id": id, "error": error }));
+            }
             "touch" => {
                 let params = json!({ "uri": "test://one" });
                 self.out().say(&json!({ "jsonrpc": "2.0", "method": "notifications/resources/updated", "params": params }));

@@ -3,13 +3,14 @@
 //! What a server itself answers goes through as it is. Everything else is an error of the protocol, never a tool's result,
 //! so that nobody takes our words for the tool's.
 
-use contexture::model::{ErrorObject, Method, code};
+use contexture::model::{ElicitParams, ErrorObject, Method, code};
 use contexture::{Context, Error};
 use serde_json::{Value, json};
+use url::Url;
 
 use super::{DENIED, milliseconds};
 use crate::config::ServerEntry;
-use crate::consent::Outcome;
+use crate::consent::{Outcome, attributed};
 use crate::upstream::{Unavailable, shortened};
 
 /// How a call that failed is told and recorded.
@@ -48,6 +49,10 @@ pub(super) fn of(entry: &ServerEntry, context: &Context, method: Method, failure
                 error.code = context.revision().rules().not_found_code;
             }
             let audit = Outcome::Error(error.code);
+            if error.code == code::URL_ELICITATION_REQUIRED && !introduce(name, &mut error) {
+                let message = format!("the server {name:?} sends people to an address that is no web page");
+                error = told("misbehaved", message);
+            }
             (error, audit)
         }
         Error::Timeout(time) => {
@@ -84,6 +89,28 @@ pub(super) fn of(entry: &ServerEntry, context: &Context, method: Method, failure
         }
     };
     Fault { error, audit }
+}
+
+/// Says which server it is that wants people to visit an address first; `false` if that is not one for people.
+fn introduce(server: &str, error: &mut ErrorObject) -> bool {
+    let Some(wanted) = error.data.as_mut().and_then(|data| data.get_mut("elicitations")) else { return true };
+    let Ok(asked) = serde_json::from_value::<Vec<ElicitParams>>(wanted.take()) else { return false };
+    if !asked.iter().all(is_for_people) {
+        return false;
+    }
+    let introduced: Vec<ElicitParams> = asked.into_iter().map(|params| attributed(server, params)).collect();
+    *wanted = json!(introduced);
+    true
+}
+
+/// A page of the web that hides nothing about where it is.
+fn is_for_people(params: &ElicitParams) -> bool {
+    let ElicitParams::Url(params) = params else { return false };
+    let is_plain = params.url.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'\\');
+    is_plain
+        && Url::parse(&params.url).is_ok_and(|url| {
+            matches!(url.scheme(), "https" | "http") && url.username().is_empty() && url.password().is_none()
+        })
 }
 
 /// Whether a server says that there is no such resource, in the words of any revision.
