@@ -11,7 +11,7 @@ mod upstream;
 
 use super::options::Options;
 use super::results::{Figures, median};
-use super::{machine, run::tidied};
+use super::{machine, peers::BARE_HTTP, run::tidied};
 use crate::process::succeeds;
 use peers::{GATEWAYS, Gateway, OURS, Place, Target, Way};
 use serde_json::Value;
@@ -24,8 +24,9 @@ use upstream::Upstream;
 const WORK: &str = "echo@32";
 /// Servers behind ours, and how many tools each has.
 const GROWTH: [(usize, usize); 5] = [(1, 10), (10, 10), (100, 10), (1, 10_000), (100, 100)];
-/// The row of the call without a gateway.
+/// The call without a gateway: what the server has to do, and what a client of ours has to do.
 const DIRECT: &str = "direct";
+const CLIENT: &str = "direct, the client";
 
 /// What was found: by row and gateway.
 #[derive(Default)]
@@ -69,7 +70,7 @@ pub(super) fn run(bench: &Path, args: &[String]) -> Result<(), String> {
         std::fs::write(&path, &page).map_err(|error| format!("bench/GATEWAY.md: {error}"))?;
         println!("bench/GATEWAY.md is written");
     }
-    match found.left_out.iter().find(|((_, gateway), _)| gateway == OURS || gateway == DIRECT) {
+    match found.left_out.iter().find(|((_, gateway), _)| [OURS, DIRECT, CLIENT].contains(&gateway.as_str())) {
         None => Ok(()),
         Some(((row, _), reason)) => Err(format!("ours has no figures in {row}: {reason}")),
     }
@@ -83,8 +84,10 @@ struct Measuring<'a> {
 
 impl Measuring<'_> {
     fn all(&mut self, wanted: &[&Gateway]) {
-        for setting in ["sessions", "modern"] {
-            self.row(&format!("http-http/{setting}"), DIRECT, |measuring| measuring.direct_http(setting));
+        for (setting, era) in [("sessions", "2025-06-18"), ("modern", "2026-07-28")] {
+            let row = format!("http-http/{setting}");
+            self.row(&row, DIRECT, |measuring| measuring.direct_http(setting));
+            self.row(&row, CLIENT, |measuring| measuring.direct_client(era));
         }
         self.row("stdio-http", DIRECT, Self::direct_stdio);
         for way in Way::ALL {
@@ -141,6 +144,13 @@ impl Measuring<'_> {
     fn direct_http(&self, setting: &str) -> Result<Value, String> {
         let command = self.place.server(&["http", "{port}"], 5);
         self.http(setting, &command)
+    }
+
+    /// What a client of ours has to do for a call; the bare server answers it.
+    fn direct_client(&self, era: &str) -> Result<Value, String> {
+        let target = self.place.bench.join("target/release").join(BARE_HTTP).to_string_lossy().into_owned();
+        let args = ["client", "--era", era, "--transport", "http", "--target", &target, "--window", "32"];
+        self.drive(&args, &self.place.server(&[], 0)[..1])
     }
 
     fn direct_stdio(&self) -> Result<Value, String> {

@@ -3,7 +3,7 @@
 use super::super::figures::{FIGURES, thousands};
 use super::super::results::Figures;
 use super::peers::{OURS, Way};
-use super::{DIRECT, Found, GROWTH};
+use super::{CLIENT, DIRECT, Found, GROWTH};
 use std::fmt::Write as _;
 
 /// How much more than the others: calls per second.
@@ -96,7 +96,11 @@ fn promises(page: &mut String, found: &Found) {
             if way == Way::StdioToHttp { way.key().to_owned() } else { format!("{}/sessions", way.key()) };
         let Some(ours) = figure(&row, OURS, "rps") else { continue };
         for ((known, name), figures) in &found.rows {
-            if *known == row && name != DIRECT && !name.starts_with(OURS) && rps(figures) > 0.0 {
+            if *known == row
+                && ![DIRECT, CLIENT].contains(&name.as_str())
+                && !name.starts_with(OURS)
+                && rps(figures) > 0.0
+            {
                 let times = ours / rps(figures);
                 line(format!("`{row}`: at least {FASTER} times the calls of {name}"), times, times >= FASTER);
             }

@@ -1,6 +1,7 @@
 //! Building what is measured: our binary as it is shipped, the server behind it, and other people's gateways from their
 //! registries, with lock files. Whoever cannot be installed costs only themselves.
 
+use super::super::peers::BARE_HTTP;
 use super::super::setup::cargo;
 use super::peers::{Gateway, OURS};
 use crate::process::{capture, run};
@@ -11,8 +12,9 @@ use std::process::Command;
 
 /// Builds everything; whoever cannot be built, with the reason.
 pub(super) fn build(bench: &Path, wanted: &[&Gateway]) -> Result<Vec<(&'static str, String)>, String> {
-    cargo(bench, "drive", "release")?;
-    cargo(bench, "contexture-bench", "release")?;
+    for package in ["drive", "contexture-bench", BARE_HTTP] {
+        cargo(bench, package, "release")?;
+    }
     if wanted.iter().any(|gateway| gateway.name.starts_with(OURS)) {
         let mut ours = workspace::cargo();
         ours.args(["build", "--release", "--locked", "--quiet", "-p", "contexture-cli"]);
