@@ -23,30 +23,29 @@ const LANES: usize = 16;
 const KILLED: usize = 20;
 
 /// One client: opens a session, has its server started by a call, and leaves.
-async fn come_and_go(url: &str) {
+///
+/// The server of any client may be the one that is killed, so that its call may fail, but it must end.
+async fn come_and_go(url: &str) -> bool {
     let client = connect(url).await;
     let said = client.call("demo__echo", json!({ "message": "here" })).await;
-    // The server of any client may be the one that is killed, so that this one's call may fail, but it must end.
-    if let Ok(reply) = said {
-        assert_eq!(reply.text(), "here");
-    }
     client.close().await;
+    said.is_ok_and(|reply| reply.text() == "here")
 }
 
-/// One whose server is killed while it works.
+/// One whose server is killed while it works. Children do not say whose they are, so they are killed, oldest first, until
+/// the call has ended.
 async fn be_killed(url: &str, gateway: &Gateway) -> bool {
     let client = connect(url).await;
-    let call = client.call("demo__sleep", json!({ "ms": 600_000 })).start();
-    while !gateway.kill_a_child() && !gateway.is_over() {
-        tokio::task::yield_now().await;
-    }
-    // Some other client's server may have been hit; then this one is cancelled by leaving.
-    let ended = tokio::select! {
-        outcome = call => Some(outcome),
-        () = gateway.quarter_minute() => None,
+    let mut call = client.call("demo__sleep", json!({ "ms": 600_000 })).start();
+    let outcome = loop {
+        gateway.kill_a_child();
+        tokio::select! {
+            outcome = &mut call => break outcome,
+            () = gateway.moment() => {}
+        }
     };
     client.close().await;
-    ended.is_some_and(|outcome| outcome.is_err())
+    outcome.is_err()
 }
 
 async fn connect(url: &str) -> Client {
@@ -63,25 +62,24 @@ async fn ten_thousand_clients_leave_nothing_behind() {
     })));
     // What there is once, however many come, is there after the first.
     for _ in 0..LANES {
-        come_and_go(&gateway.url).await;
+        assert!(come_and_go(&gateway.url).await, "the first are served, before anything is killed");
     }
-    gateway.settles().await;
+    gateway.settles(None).await;
     let before = gateway.possessions();
 
-    let (next, failed) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+    let (next, served, killed) = <(Arc<AtomicUsize>, Arc<AtomicUsize>, Arc<AtomicUsize>)>::default();
     let lanes: Vec<_> = (0..LANES)
         .map(|_| {
-            let (gateway, next, failed) = (Arc::clone(&gateway), Arc::clone(&next), Arc::clone(&failed));
+            let gateway = Arc::clone(&gateway);
+            let (next, served, killed) = (Arc::clone(&next), Arc::clone(&served), Arc::clone(&killed));
             tokio::spawn(async move {
                 loop {
-                    match next.fetch_add(1, Ordering::Relaxed) {
+                    let (went_well, count) = match next.fetch_add(1, Ordering::Relaxed) {
                         number if number >= CLIENTS => return,
-                        number if number % KILLED == 0 => {
-                            let hit = be_killed(&gateway.url, &gateway).await;
-                            failed.fetch_add(usize::from(hit), Ordering::Relaxed);
-                        }
-                        _ => come_and_go(&gateway.url).await,
-                    }
+                        number if number % KILLED == 0 => (be_killed(&gateway.url, &gateway).await, &killed),
+                        _ => (come_and_go(&gateway.url).await, &served),
+                    };
+                    count.fetch_add(usize::from(went_well), Ordering::Relaxed);
                 }
             })
         })
@@ -90,13 +88,11 @@ async fn ten_thousand_clients_leave_nothing_behind() {
         lane.await.expect("no client panics");
     }
 
-    assert!(failed.load(Ordering::Relaxed) > 0, "no call was ended by the death of its server");
-    gateway.settles().await;
-    let after = gateway.possessions();
-    assert_eq!(after.children, 0, "children are left");
-    assert!(after.descriptors <= before.descriptors, "descriptors: {before:?}, then {after:?}");
-    assert!(after.tasks <= before.tasks, "tasks: {before:?}, then {after:?}");
-    assert!(after.threads <= before.threads + 4, "threads: {before:?}, then {after:?}");
+    let count = |of: &AtomicUsize| of.load(Ordering::Relaxed);
+    assert_eq!(count(&killed), CLIENTS / KILLED, "a call survived the death of its server");
+    let others = CLIENTS - CLIENTS / KILLED;
+    assert!(count(&served) > others * 9 / 10, "only {} of {others} were served", count(&served));
+    gateway.settles(Some(before)).await;
     let gateway = Arc::into_inner(gateway).expect("the lanes are over");
     assert!(gateway.terminate().success(), "the gateway does not end well");
 }

@@ -29,6 +29,16 @@ pub(crate) struct Possessions {
     pub(crate) tasks: u64,
 }
 
+impl Possessions {
+    fn is_more_than(&self, before: &Self) -> bool {
+        self.children > before.children
+            || self.descriptors > before.descriptors
+            || self.tasks > before.tasks
+            // The runtime keeps threads for blocking work for a while, and there are only so many.
+            || self.threads > before.threads + 4
+    }
+}
+
 impl Gateway {
     pub(crate) fn start(config: &Value) -> Self {
         let folder = std::env::temp_dir().join(format!("contexture-crowd-{}", std::process::id()));
@@ -60,20 +70,18 @@ impl Gateway {
         Self { child: Mutex::new(child), pid, port, url, folder }
     }
 
-    /// Kills the youngest child, if there is one.
-    pub(crate) fn kill_a_child(&self) -> bool {
-        let Some(youngest) = self.children().into_iter().max() else { return false };
-        let Some(pid) = rustix::process::Pid::from_raw(youngest) else { return false };
-        rustix::process::kill_process(pid, rustix::process::Signal::KILL).is_ok()
+    /// Kills the oldest child, if there is one.
+    pub(crate) fn kill_a_child(&self) {
+        let oldest = self.children().into_iter().min().and_then(rustix::process::Pid::from_raw);
+        if let Some(pid) = oldest {
+            // It may be gone by itself.
+            rustix::process::kill_process(pid, rustix::process::Signal::KILL).ok();
+        }
     }
 
-    /// Whether it has ended, which it should not.
-    pub(crate) fn is_over(&self) -> bool {
-        !matches!(self.child.lock().expect("nobody panicked").try_wait(), Ok(None))
-    }
-
-    pub(crate) async fn quarter_minute(&self) {
-        tokio::time::sleep(Duration::from_secs(15)).await;
+    /// Long enough for a death to be noticed.
+    pub(crate) async fn moment(&self) {
+        tokio::time::sleep(Duration::from_millis(100)).await;
     }
 
     fn children(&self) -> Vec<i32> {
@@ -84,18 +92,23 @@ impl Gateway {
         lists.iter().flat_map(|list| list.split_whitespace()).filter_map(|pid| pid.parse().ok()).collect()
     }
 
-    /// Everybody has left when no session, call or child is there any more.
-    pub(crate) async fn settles(&self) {
-        for _ in 0..1200 {
+    /// Waits until everybody has left: no session, call or child, and nothing more than there was before.
+    pub(crate) async fn settles(&self, before: Option<Possessions>) {
+        for _ in 0..600 {
             let metrics = self.metrics();
             let none = |name: &str| read(&metrics, name) == Some(0.0);
-            if self.children().is_empty() && none("contexture_sessions") && none("contexture_calls_in_flight")
+            let now = self.possessions();
+            let grown = before.is_some_and(|before| now.is_more_than(&before));
+            if now.children == 0
+                && none("contexture_sessions")
+                && none("contexture_calls_in_flight")
+                && !grown
             {
                 return;
             }
             tokio::time::sleep(Duration::from_millis(100)).await;
         }
-        panic!("{} children are left:\n{}", self.children().len(), self.metrics());
+        panic!("before: {before:?}, now: {:?}\n{}", self.possessions(), self.metrics());
     }
 
     pub(crate) fn possessions(&self) -> Possessions {
