@@ -36,7 +36,8 @@ pub(super) enum Way<'a> {
 const LONGEST_KEY: usize = 64;
 
 /// The key under which a client is asked what a server asks under its own. That one, unless it was used before (the client
-/// would not be asked again) or could be taken for one of ours, which all have other characters in them.
+/// would not be asked again) or could be taken for one of ours, which all begin with a word and a space or a colon. Never does
+/// one that is passed on: it is plain, or begins with a number.
 pub(super) fn passed_key(key: &str, number: u32, used: &BTreeSet<String>) -> String {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.');
     let fits = !key.is_empty() && key.len() <= LONGEST_KEY && key.bytes().all(plain);
@@ -147,14 +148,14 @@ impl Way<'_> {
                 RootsFor::Fixed(roots) => wire(&ListRootsResult { roots: roots.clone().into(), meta: None }),
                 RootsFor::Client => {
                     let asking = self.asking(entry, Kind::Roots);
-                    self.permitted(gateway, &format!("{key} consent"), &asking).await?;
+                    self.permitted(gateway, &format!("consent of {key}"), &asking).await?;
                     self.pass_on(key, InputRequest::ListRoots(params)).await.map_err(faults::unanswered)
                 }
                 RootsFor::None => Err(ErrorObject::method_not_found(Method::RootsList.as_str())),
             },
             InputRequest::Elicit(params) => {
                 let asking = self.asking(entry, Kind::Elicitation);
-                self.permitted(gateway, &format!("{key} consent"), &asking).await?;
+                self.permitted(gateway, &format!("consent of {key}"), &asking).await?;
                 let params = attributed(&entry.name, params);
                 self.pass_on(key, InputRequest::Elicit(params)).await.map_err(faults::unanswered)
             }
@@ -198,7 +199,7 @@ impl Way<'_> {
         };
         if reviewed {
             let question = review::request(&entry.name, &params);
-            let Some(answer) = self.ask(gateway, &format!("{key} review"), &question).await else {
+            let Some(answer) = self.ask(gateway, &format!("review of {key}"), &question).await else {
                 return Err(match gateway.consent.nobody(&asking) {
                     Verdict::Deny { reason } => rejected(reason),
                     _ => rejected("nobody can be asked".into()),
@@ -212,7 +213,7 @@ impl Way<'_> {
         let mut result = self.ask_model(gateway, key, params).await?;
         if reviewed {
             let question = review::result(&entry.name, &result);
-            let answer = self.ask(gateway, &format!("{key} result"), &question).await;
+            let answer = self.ask(gateway, &format!("result of {key}"), &question).await;
             let answer = answer.ok_or_else(|| rejected("nobody can be asked".into()))?;
             result = review::edited_result(result, &answer)?;
         }

@@ -23,6 +23,9 @@ use crate::login;
 use crate::operations::{self, Seen, UpstreamCall};
 use crate::upstream::{Audience, LONGEST_CALL, Lease, Unavailable, Voice};
 
+/// Under which is kept what an earlier round was let through for.
+pub(super) const BEGUN: &str = "begun";
+
 /// A call at work.
 pub(super) struct Call<'a> {
     pub(super) gateway: &'a Arc<Gateway>,
@@ -38,7 +41,12 @@ impl Call<'_> {
         let entry = self.target.entry();
         let _admission = self.gateway.consent.admit(self.context.principal(), &entry.name)?;
         let asking = self.asking();
-        if !self.was_begun()
+        let begun = self.was_begun();
+        if begun && self.context.recall(BEGUN) != Some(self.what()) {
+            let why = "what this call is for has changed since it was begun: make it anew";
+            return Err(ErrorObject::invalid_params(why));
+        }
+        if !begun
             && let Err(error) =
                 Way::Call(self.context).permitted(self.gateway, "call: consent", &asking).await
         {
@@ -66,6 +74,11 @@ impl Call<'_> {
     fn was_begun(&self) -> bool {
         self.context.recall::<serde::de::IgnoredAny>(super::rounds::ROUND).is_some()
             || self.context.recall::<String>(super::parked::HANDLE).is_some()
+    }
+
+    /// What is called: whose it is, and its definition. Consent was about that, and a name may come to mean another.
+    pub(super) fn what(&self) -> (String, [u8; 32]) {
+        (self.target.entry().name.clone(), self.target.pin)
     }
 
     /// Until there is an answer, or none to be had.

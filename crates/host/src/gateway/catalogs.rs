@@ -149,18 +149,21 @@ impl Catalogs {
         known.people.insert(principal.identity(), person);
     }
 
-    fn keep(&self, principal: &Principal, view: &Arc<View>, generation: u64, apart: bool) {
+    /// `personal` says that it was built with somebody's own logins, whatever is remembered of them by now.
+    fn keep(&self, principal: &Principal, view: &Arc<View>, generation: u64, apart: bool, personal: bool) {
         let mut known = lock(&self.state);
         known.seen = true;
         if self.generation.load(Ordering::Acquire) != generation {
             return;
         }
         if apart {
-            // For what all have in common: `ready` and `known` give it to nobody then.
-            known.shared = Some(Arc::clone(view));
+            // For names, which stay whose they were. Nobody is shown it.
+            known.last = Some(Arc::clone(view));
         }
         match known.people.get_mut(principal) {
             Some(person) if apart || !person.logins.is_empty() => person.view = Some(Arc::clone(view)),
+            // They were forgotten meanwhile: it is still nobody else's.
+            _ if apart || personal => {}
             _ => known.shared = Some(Arc::clone(view)),
         }
     }
@@ -256,7 +259,11 @@ impl Gateway {
         });
         let unknown = wanted.filter(|(upstream, who)| upstream.known_offer(&who.circle()).is_none());
         unknown
-            .map(|(upstream, who): (Arc<Upstream>, Audience)| async move { drop(upstream.offer(&who).await) })
+            .map(|(upstream, who): (Arc<Upstream>, Audience)| async move {
+                // One whose lists never stop changing keeps nobody waiting for good.
+                let most = upstream.entry().startup_time + upstream.entry().call_time;
+                let _ = tokio::time::timeout(most, upstream.offer(&who)).await;
+            })
             .collect()
     }
 
@@ -293,7 +300,8 @@ impl Gateway {
         let catalog = catalog.as_seen_by(&principal, &self.consent);
         let view = Arc::new(View { catalog, servers, partial });
         self.catalogs.tell(view.catalog.alerts());
-        self.catalogs.keep(&principal, &view, generation, self.consent.tells_callers_apart());
+        let apart = self.consent.tells_callers_apart();
+        self.catalogs.keep(&principal, &view, generation, apart, !logins.is_empty());
         view
     }
 

@@ -18,7 +18,7 @@ use std::sync::Mutex;
 use tokio::time::{Instant, sleep_until, timeout};
 
 use super::asks::{Way, passed_key};
-use super::calls::{Call, Failure};
+use super::calls::{BEGUN, Call, Failure};
 use super::faults::{self, Fault};
 use super::parked::{GivenUp, HANDLE, Waiting};
 use crate::consent::{Outcome, Record};
@@ -148,7 +148,8 @@ impl Call<'_> {
         let limits = self.gateway.limits();
         let (principal, given_up) = (self.context.principal(), self.given_up());
         let handle = self.gateway.parked.park(principal, running, waiting, given_up, &limits)?;
-        if let Err(error) = self.context.keep(HANDLE, &handle) {
+        let kept = self.context.keep(HANDLE, &handle).and_then(|()| self.context.keep(BEGUN, &self.what()));
+        if let Err(error) = kept {
             self.gateway.parked.give_up(&handle);
             return Err(self.fault(error).into());
         }

@@ -14,7 +14,7 @@ use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Value, json};
 
 use super::asks::{Way, passed_key};
-use super::calls::{Call, Failure};
+use super::calls::{BEGUN, Call, Failure};
 use super::faults;
 use crate::upstream::{Lease, Voice};
 
@@ -64,7 +64,9 @@ impl Call<'_> {
             let used = round.take().map(Round::all_used).unwrap_or_default();
             let next = Round { number, requests, state, used };
             if self.context.is_replayed() {
-                self.context.keep(ROUND, &next).map_err(|error| ErrorObject::internal(error.to_string()))?;
+                let kept =
+                    self.context.keep(ROUND, &next).and_then(|()| self.context.keep(BEGUN, &self.what()));
+                kept.map_err(|error| ErrorObject::internal(error.to_string()))?;
             }
             round = Some(next);
         }

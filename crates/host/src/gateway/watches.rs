@@ -5,7 +5,7 @@
 //! tells of what these calls change.
 
 use std::any::Any;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, Weak};
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use contexture::server::{Context, OperationResult, Reply};
 use contexture::{Error, Principal};
 
 use super::{Gateway, faults};
-use crate::config::ServerEntry;
+use crate::config::{ServerEntry, TransportSpec};
 use crate::consent::{Case, Kind};
 use crate::upstream::{Audience, Upstream, Watching, lock};
 
@@ -27,6 +27,8 @@ type Key = (Principal, Option<u64>, String);
 
 pub(super) struct Watches {
     table: Arc<Mutex<HashMap<Key, Watch>>>,
+    /// Servers whose resources are being watched again.
+    reviving: Arc<Mutex<HashSet<String>>>,
     gateway: Weak<Gateway>,
 }
 
@@ -42,7 +44,7 @@ struct Watch {
 
 impl Watches {
     pub(super) fn new(gateway: Weak<Gateway>) -> Self {
-        Self { table: Arc::default(), gateway }
+        Self { table: Arc::default(), reviving: Arc::default(), gateway }
     }
 
     /// Somebody watches this from now on, until what is returned is dropped.
@@ -64,10 +66,12 @@ impl Watches {
     /// Connections of this server were lost: what was watched over them is watched over others.
     pub(super) fn lost(&self, server: &str) {
         let lost = lock(&self.table).values().any(|watch| watch.is_lost(server));
-        if !lost {
+        // One sees to it, however often they are lost.
+        if !lost || !lock(&self.reviving).insert(server.to_owned()) {
             return;
         }
         let (table, gateway, server) = (Arc::clone(&self.table), self.gateway.clone(), server.to_owned());
+        let reviving = Arc::clone(&self.reviving);
         tokio::spawn(async move {
             loop {
                 tokio::time::sleep(PAUSE).await;
@@ -82,7 +86,13 @@ impl Watches {
                     })
                     .collect();
                 if lost.is_empty() {
-                    return;
+                    let mut reviving = lock(&reviving);
+                    // Whoever was lost meanwhile was left to us.
+                    if !lock(&table).values().any(|watch| watch.is_lost(&server)) {
+                        reviving.remove(&server);
+                        return;
+                    }
+                    continue;
                 }
                 for (key, upstream, who, original) in lost {
                     match subscribe(&upstream, &who, &original).await {
@@ -126,10 +136,14 @@ impl Gateway {
         uri: &str,
     ) -> Result<(), ErrorObject> {
         let key = key(context, uri);
-        if let Some(watch) = lock(&self.watches.table).get_mut(&key) {
-            watch.holders += 1;
-            self.watches.linger(key);
-            return Ok(());
+        let known = lock(&self.watches.table).get(&key).map(|watch| Arc::clone(&watch.upstream));
+        if let Some(upstream) = known {
+            self.may_watch(context, upstream.entry()).await?;
+            if let Some(watch) = lock(&self.watches.table).get_mut(&key) {
+                watch.holders += 1;
+                self.watches.linger(key);
+                return Ok(());
+            }
         }
         let look =
             |view: &super::View| view.catalog.resource(uri).map(|route| (route.server, route.original));
@@ -140,6 +154,7 @@ impl Gateway {
         if self.conceals(context, served.upstream.entry(), &original) {
             return Err(ErrorObject::resource_not_found(code, uri));
         }
+        self.may_watch(context, served.upstream.entry()).await?;
         let (upstream, personal) = (Arc::clone(&served.upstream), served.personal);
         let who = self.audience(context, upstream.entry(), personal);
         let subscribed = subscribe(&upstream, &who, &original).await.map_err(|fault| match fault {
@@ -152,6 +167,15 @@ impl Gateway {
         lock(&self.watches.table).insert(key.clone(), watch);
         self.watches.linger(key);
         Ok(())
+    }
+
+    /// Whether this client may use the login that this person has at the server. Nobody is asked here.
+    async fn may_watch(&self, context: &Context, entry: &ServerEntry) -> Result<(), ErrorObject> {
+        let (Some(logins), TransportSpec::Http { .. }) = (&self.logins, &entry.transport) else {
+            return Ok(());
+        };
+        let refused = |_| faults::denied(entry, "this client may not use your login there".into());
+        logins.permits(entry, context.principal()).await.map_err(refused)
     }
 
     /// Whether a resource may not be read by this caller, so that its changes are none of their business either.

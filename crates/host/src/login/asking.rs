@@ -14,6 +14,7 @@ use contexture::model::{
 use contexture::{Context, Error, Principal, Scopes};
 use tokio::sync::watch;
 
+use super::html::without_query;
 use super::passage::Trip;
 use super::pending::{Ending, Link, Pending, Standing, Target, Want, Wanted, filed, unguessable};
 use super::person::{Caller, shown};
@@ -65,7 +66,8 @@ impl Logins {
         let person = context.principal().identity();
         let is_local = matches!(self.way, Way::Here) && person == Principal::local();
         if is_shared && !is_local {
-            let how = format!("contexture login {}", target.url);
+            // Whoever calls need not know the rest of it.
+            let how = format!("contexture login {}", without_query(&target.url));
             return Err(refused(
                 &name,
                 &format!("wants a login, which whoever runs this gateway does with: {how}"),

@@ -111,7 +111,7 @@ pub(super) fn with_cookie(mut answer: Answer, cookie: &str) -> Answer {
 }
 
 /// A query may hold a secret.
-fn without_query(url: &str) -> String {
+pub(super) fn without_query(url: &str) -> String {
     url.split('?').next().unwrap_or_default().to_owned()
 }
 

@@ -128,7 +128,7 @@ impl Logins {
     /// What a new connection to this server shows in this person's name. It asks nobody: where a login is missing, the
     /// connection fails, and [`wanted`] knows that.
     pub fn authorization_for(&self, entry: &ServerEntry, principal: &Principal) -> Option<Authorization> {
-        let (url, login, shared) = login_of(entry)?;
+        let (_, login, shared) = login_of(entry)?;
         let stored = said(Authorization::stored(), login, &Scopes::none());
         match &self.way {
             _ if shared => Some(stored.store(Arc::clone(&self.own))),
@@ -138,7 +138,7 @@ impl Logins {
                 Some(stored.store(web.vault.of(&account)).account(account))
             }
             Way::Here | Way::Web(_) => {
-                tracing::debug!(url, "nobody vouches for the caller: no login is used");
+                tracing::debug!(server = entry.name, "nobody vouches for the caller: no login is used");
                 None
             }
         }

@@ -112,7 +112,7 @@ impl Visitor<'_> {
             }
             Next::Agreed(approval) => {
                 tracing::info!(
-                    server = approval.server,
+                    server = html::without_query(&approval.server),
                     client = approval.client,
                     "a person agreed to a login"
                 );

@@ -12,7 +12,7 @@ use contexture::model::{
 use contexture::revision::Revision;
 use contexture::server::{Context, Session};
 
-use crate::config::{RootsFor, ServerEntry, Sharing, TransportSpec};
+use crate::config::{LoginFor, RootsFor, ServerEntry, Sharing, TransportSpec};
 
 /// What a server is told that it may ask for.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
@@ -153,7 +153,8 @@ impl Audience {
     /// The one whose connection it was, as far as lists go.
     pub(super) fn of_connection(entry: &ServerEntry, principal: Option<&Principal>, personal: bool) -> Self {
         let local = Self::local(entry, false, personal);
-        Self { principal: principal.cloned().unwrap_or(local.principal.clone()), ..local }
+        let principal = principal.cloned().unwrap_or(local.principal.clone());
+        Self { principal: whose_login(principal, entry, personal), ..local }
     }
 
     /// The same people, as far as lists go. Servers choose what they list by what their client declares, so for this all
@@ -161,7 +162,16 @@ impl Audience {
     pub(super) fn listing(&self, entry: &ServerEntry) -> Self {
         let roots = entry.roots != RootsFor::None;
         let declares = Declares { form: true, url: true, sampling: true, sampling_tools: true, roots };
-        Self { session: None, declares, asks_client: false, hears_log: false, lists: true, ..self.clone() }
+        let principal = whose_login(self.principal.clone(), entry, self.personal);
+        Self {
+            principal,
+            session: None,
+            declares,
+            asks_client: false,
+            hears_log: false,
+            lists: true,
+            ..self.clone()
+        }
     }
 
     /// Whose lists they see: everybody's, or their own.
@@ -200,6 +210,13 @@ impl Audience {
             exclusive: own && session.is_none(),
         }
     }
+}
+
+/// In whose name lists are fetched. Those that everybody sees must not be fetched with a login that somebody has, or gets
+/// meanwhile: they would be that one's.
+fn whose_login(principal: Principal, entry: &ServerEntry, personal: bool) -> Principal {
+    let has_own = matches!(entry.login, LoginFor::User(_)) && !principal.issuer().is_empty();
+    if has_own && !personal { Principal::anonymous() } else { principal }
 }
 
 /// Which connection.

@@ -219,22 +219,29 @@ impl Upstream {
         who: &Audience,
         over: Option<&Arc<Connection>>,
     ) -> Result<(), Unavailable> {
-        let fetching = {
-            let mut circles = lock(&self.circles);
-            let listing = &mut circles.entry(who.circle()).or_default().listing;
-            match &listing.fetching {
-                Some(fetching) if fetching.peek().is_none() => {
-                    if let Some(over) = over {
-                        listing.again = Some(Arc::downgrade(over));
-                    }
-                    fetching.clone()
+        let (fetching, _) = self.fetching(who, over);
+        self.fetched(who, fetching).await
+    }
+
+    /// A fetch that is under way, and will be done once more, or a new one; and whether it is that.
+    fn fetching(self: &Arc<Self>, who: &Audience, over: Option<&Arc<Connection>>) -> (Fetching, bool) {
+        let mut circles = lock(&self.circles);
+        let listing = &mut circles.entry(who.circle()).or_default().listing;
+        match &listing.fetching {
+            Some(fetching) if fetching.peek().is_none() => {
+                if let Some(over) = over {
+                    listing.again = Some(Arc::downgrade(over));
                 }
-                _ => {
-                    let lease = over.map(|connection| connection.hold());
-                    listing.fetching.insert(self.fetch(who.clone(), lease)).clone()
-                }
+                (fetching.clone(), false)
             }
-        };
+            _ => {
+                let lease = over.map(|connection| connection.hold());
+                (listing.fetching.insert(self.fetch(who.clone(), lease)).clone(), true)
+            }
+        }
+    }
+
+    async fn fetched(&self, who: &Audience, fetching: Fetching) -> Result<(), Unavailable> {
         let fetched = fetching.await;
         if let Some(circle) = lock(&self.circles).get_mut(&who.circle())
             && fetched.is_ok()
@@ -244,12 +251,19 @@ impl Upstream {
         fetched.map(drop)
     }
 
-    /// A connection says that a list changed: it is fetched over that one, which knows.
+    /// A connection says that a list changed: it is fetched over that one, which knows, unless somebody's login is shown on it
+    /// and the lists are everybody's.
     pub(super) fn lists_changed(self: &Arc<Self>, connection: &Arc<Connection>) {
         let who = self.those_of(connection);
-        let (upstream, connection) = (Arc::clone(self), Arc::clone(connection));
+        let is_theirs = connection.key.principal.as_ref().is_none_or(|principal| *principal == who.principal);
+        let (fetching, is_new) = self.fetching(&who, is_theirs.then_some(connection));
+        if !is_new {
+            // However often it says so, one waits for what comes of it.
+            return;
+        }
+        let upstream = Arc::clone(self);
         tokio::spawn(async move {
-            if let Err(unavailable) = upstream.refetch(&who, Some(&connection)).await {
+            if let Err(unavailable) = upstream.fetched(&who, fetching).await {
                 tracing::debug!(%unavailable, "changed lists could not be fetched");
             }
         });

@@ -187,16 +187,13 @@ impl Drop for Run {
 
 /// Everything that must be the same when a call is tried again: who, what, with which parameters.
 pub(super) fn binding(principal: &Principal, method: Method, params: &[u8]) -> Vec<u8> {
-    let mut params: Value = serde_json::from_slice(params).unwrap_or_default();
-    if let Some(members) = params.as_object_mut() {
-        for changing in ["_meta", "inputResponses", "requestState"] {
-            members.remove(changing);
-        }
-    }
     let mut out = Vec::new();
     for part in [principal.issuer(), principal.subject(), method.as_str()] {
         contexture_core::json_rpc::write_string(part, &mut out);
     }
-    canonical(&params, &mut out);
+    match std::str::from_utf8(params) {
+        Ok(params) => canonical(params, &["_meta", "inputResponses", "requestState"], &mut out),
+        Err(_) => out.extend_from_slice(params),
+    }
     out
 }

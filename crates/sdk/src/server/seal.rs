@@ -8,10 +8,12 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use contexture_core::json_rpc::{Members, write_string};
 use ring::aead::{AES_256_GCM, Aad, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
 use ring::rand::{SecureRandom, SystemRandom};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use serde_json::value::RawValue;
 
 use crate::{Error, Result};
 
@@ -90,30 +92,40 @@ impl Seal {
     }
 }
 
-/// One spelling for equal parameters, so that a client may write them differently when it tries again.
-pub(crate) fn canonical(value: &Value, out: &mut Vec<u8>) {
-    match value {
-        Value::Object(members) => {
-            let mut keys: Vec<_> = members.iter().collect();
-            keys.sort_by_key(|(key, _)| key.as_str());
+/// One spelling for equal parameters, so that a client may write them differently when it tries again. Members with these
+/// names are left out at the top. Numbers are their text: two that we could not tell apart are still two.
+pub(crate) fn canonical(text: &str, left_out: &[&str], out: &mut Vec<u8>) {
+    let text = text.trim_ascii();
+    match text.as_bytes().first() {
+        Some(b'{') => {
+            let mut members: Vec<_> =
+                Members::of(text).filter(|member| !left_out.contains(&&*member.name)).collect();
+            members.sort_by(|one, other| one.name.cmp(&other.name));
             out.push(b'{');
-            for (key, member) in keys {
-                contexture_core::json_rpc::write_string(key, out);
+            for member in members {
+                write_string(&member.name, out);
                 out.push(b':');
-                canonical(member, out);
+                canonical(member.value, &[], out);
                 out.push(b',');
             }
             out.push(b'}');
         }
-        Value::Array(items) => {
-            out.push(b'[');
-            for item in items {
-                canonical(item, out);
-                out.push(b',');
+        Some(b'[') => match serde_json::from_str::<Vec<&RawValue>>(text) {
+            Ok(items) => {
+                out.push(b'[');
+                for item in items {
+                    canonical(item.get(), &[], out);
+                    out.push(b',');
+                }
+                out.push(b']');
             }
-            out.push(b']');
-        }
-        simple => out.extend_from_slice(simple.to_string().as_bytes()),
+            Err(_) => out.extend_from_slice(text.as_bytes()),
+        },
+        Some(b'"') => match serde_json::from_str::<String>(text) {
+            Ok(string) => write_string(&string, out),
+            Err(_) => out.extend_from_slice(text.as_bytes()),
+        },
+        _ => out.extend_from_slice(text.as_bytes()),
     }
 }
 
@@ -177,10 +189,30 @@ mod tests {
             [r#"{"b":[1,{"d":2,"c":3}],"a":"x"}"#, r#"{ "a": "x", "b": [1, {"c":3,"d":2}] }"#]
                 .map(|text| {
                     let mut out = Vec::new();
-                    canonical(&serde_json::from_str(text).expect("json"), &mut out);
+                    canonical(text, &[], &mut out);
                     out
                 })
                 .into_iter();
         assert_eq!(spellings.next(), spellings.next());
+    }
+
+    #[test]
+    fn numbers_are_not_rounded() {
+        let spelt = |text: &str| {
+            let mut out = Vec::new();
+            canonical(text, &["requestState"], &mut out);
+            out
+        };
+        let all = [
+            r#"{"n":1e400}"#,
+            r#"{"n":1e401}"#,
+            r#"{"n":100000000000000000001}"#,
+            r#"{"n":100000000000000000002}"#,
+            r#"{"n":"1e400"}"#,
+            r#"{"n":[1e400]}"#,
+        ];
+        let different: std::collections::BTreeSet<_> = all.iter().map(|text| spelt(text)).collect();
+        assert_eq!(different.len(), all.len());
+        assert_eq!(spelt(r#"{"n":1e400,"requestState":"a"}"#), spelt(r#"{"requestState":"b","n":1e400}"#));
     }
 }
