@@ -2,7 +2,7 @@
 //!
 //! A call is routed by the catalog, decided about by consent, and passed on as the bytes that came. What servers ask on the
 //! way is passed on to the client whose call it is: in place where both eras wait, in rounds where the client's does not,
-//! with the call [parked](parked) meanwhile if its server cannot be asked again. No token of a client is ever passed on,
+//! with the call parked meanwhile if its server cannot be asked again. No token of a client is ever passed on,
 //! and nothing is tried twice that may have been done.
 
 mod asks;
