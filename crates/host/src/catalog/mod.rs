@@ -1,4 +1,4 @@
-//! What all servers offer together, under the names of [names](crate::names).
+//! What all servers offer together, under the names of [`names`].
 //!
 //! A [`Catalog`] never changes: after a change there is another one, and whoever holds the old one goes on with it. It is made
 //! of the [offers](Offer) of servers, in the order of the configuration, each in its own order. Definitions go out as
