@@ -30,7 +30,8 @@ pub fn load(sources: &Sources) -> Result<Config, ConfigError> {
     Loader::default().load(sources)
 }
 
-/// Reads again and again; a file that has become unusable counts as it was when it was usable.
+/// Reads again and again; a file that has become unusable counts as it was when it was usable, and so does the user's own
+/// when it is gone.
 #[derive(Debug, Default)]
 pub(super) struct Loader {
     remembered: HashMap<PathBuf, Content>,
@@ -73,19 +74,31 @@ impl Loader {
             Ok(None) if file.scope == Scope::CommandLine => {
                 gathered.fatal.push(Fault::error(&file.path, None, "there is no such file"));
             }
+            // What it forbids must not be allowed because it was moved away for a moment, or by somebody else.
+            Ok(None) if is_users(&file) && self.remembered.contains_key(&path) => {
+                let what = "there is no such file any more; what it said stays in force until there is one again, or until the next start";
+                gathered.faults.push(Fault::error(&file.path, None, what));
+                self.as_it_was(&path, gathered);
+            }
             Ok(None) => {
                 self.remembered.remove(&path);
             }
-            Err(faults) => match self.remembered.get(&path) {
-                Some(last) => {
-                    gathered.faults.extend(faults);
-                    gathered.contents.push(Content { faults: Vec::new(), ..last.clone() });
-                }
-                // A project must not be able to keep us from starting.
-                None if file.scope == Scope::CommandLine || is_users(&file) => gathered.fatal.extend(faults),
-                None => gathered.faults.extend(faults),
-            },
+            Err(faults) if self.remembered.contains_key(&path) => {
+                gathered.faults.extend(faults);
+                self.as_it_was(&path, gathered);
+            }
+            // A project must not be able to keep us from starting.
+            Err(faults) if file.scope == Scope::CommandLine || is_users(&file) => {
+                gathered.fatal.extend(faults);
+            }
+            Err(faults) => gathered.faults.extend(faults),
         }
+    }
+
+    /// What a file said when it could last be used; what was wrong with it then is no news.
+    fn as_it_was(&self, path: &Path, gathered: &mut Gathered) {
+        let last = self.remembered.get(path);
+        gathered.contents.extend(last.map(|last| Content { faults: Vec::new(), ..last.clone() }));
     }
 }
 
