@@ -68,10 +68,7 @@ fn prepared(mut config: Config, options: &Running) -> Config {
     if let Some(grace) = options.face.grace {
         config.limits.drain_time = grace;
     }
-    for fault in &config.faults {
-        let word = if fault.severity == Severity::Error { "error" } else { "note" };
-        note(&format!("contexture: {word}: {}", safe_line(&fault.to_string())));
-    }
+    super::tell_faults(&config);
     for name in entry::without_ourselves(&mut config, options.face.listen.as_deref()) {
         note(&format!("contexture: note: {} is this gateway; it is left out", safe_line(&name)));
     }

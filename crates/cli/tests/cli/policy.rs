@@ -104,6 +104,35 @@ fn explain_says_what_decides_and_what_each_rule_says_to_it() {
     assert_eq!(home.explained(&["demo", "demo://logo", "--kind", "resource"])["decision"], "allow");
 }
 
+/// Rules that match nothing are pointed out wherever they are read.
+#[test]
+fn a_rule_that_matches_nothing_is_pointed_out() {
+    let home = Home::new(json!({ "rules": [
+        { "tool": "demo__fail", "decision": "deny" },
+        { "server": "deno", "decision": "deny" },
+        { "server": "de*", "tool": "fail", "decision": "deny" },
+    ] }));
+    let config = home.config();
+    let explained = home.policy(&["explain", "demo", "demo__fail"]);
+    let shown = home.run(&["config", "show", "--config", &config]);
+    // Nobody says anything to it, so it ends.
+    let ran = home.run(&["run", "--config", &config]);
+    for said in [&explained.stderr, &shown.stdout, &ran.stderr] {
+        assert!(
+            said.contains(r#"rule 1 of the policy has the tool "demo__fail" as clients see it"#),
+            "{said}"
+        );
+        assert!(said.contains(r#""server": "demo", "tool": "fail""#), "{said}");
+        assert!(said.contains(r#"rule 2 of the policy matches nothing: no server "deno""#), "{said}");
+        assert!(said.contains(r#"did you mean "demo"?"#), "{said}");
+        assert!(!said.contains("rule 3"), "{said}");
+    }
+    assert!(explained.stdout.contains("would call it fail"), "{}", explained.stdout);
+    assert_eq!(home.explained(&["demo", "demo__fail"])["own"], "fail");
+    assert_eq!(home.explained(&["demo", "fail"])["own"], Value::Null);
+    assert_eq!(home.explained(&["demo", "fail"])["decision"], "deny");
+}
+
 #[test]
 fn what_cannot_be_explained_is_said() {
     let home = Home::new(json!({}));

@@ -16,6 +16,7 @@ use super::fault::{ConfigError, Fault, Severity};
 use super::nearest::nearest;
 use super::pattern::Pattern;
 use super::places::{ConfigFile, Sources};
+use super::stray::Known;
 use super::trust::{Trust, Trusted};
 use super::{Config, Limits};
 use crate::consent::{Decision, PolicyConfig, Rule};
@@ -128,13 +129,15 @@ impl Gathered {
             hold(&trust, sources, content, &mut self.faults);
         }
         // The user's word before the project's; among equals, as they came.
-        let mut settings: Vec<(Scope, Settings)> = self
+        let mut settings: Vec<(ConfigFile, Settings)> = self
             .contents
             .iter_mut()
-            .map(|content| (content.file.scope, std::mem::take(&mut content.settings)))
+            .map(|content| (content.file.clone(), std::mem::take(&mut content.settings)))
             .collect();
-        settings.sort_by_key(|(scope, _)| *scope);
-        let candidates = self.contents.into_iter().flat_map(|content| content.found).collect();
+        settings.sort_by_key(|(file, _)| file.scope);
+        let candidates: Vec<Found> = self.contents.into_iter().flat_map(|content| content.found).collect();
+        let known = Known::of(&candidates, &self.faults);
+        settings.iter().for_each(|(file, one)| known.look_through(&file.path, one, &mut self.faults));
         let chosen = merge(select(candidates, &sources.only)?, &mut self.faults);
         let mut config = Config::new(Vec::new());
         config.policy = policy(&settings, &chosen, &mut self.faults);
@@ -255,7 +258,7 @@ fn about(entry: &ServerEntry, severity: Severity, what: String) -> Fault {
 }
 
 /// All rules in one list, of which the first that matches decides: the user's, the project's, those that other hosts have.
-fn policy(settings: &[(Scope, Settings)], chosen: &[Found], faults: &mut Vec<Fault>) -> PolicyConfig {
+fn policy(settings: &[(ConfigFile, Settings)], chosen: &[Found], faults: &mut Vec<Fault>) -> PolicyConfig {
     let mut policy = PolicyConfig::default();
     for section in settings.iter().filter_map(|(_, settings)| settings.policy.as_ref()) {
         policy.default = policy.default.or(section.default);

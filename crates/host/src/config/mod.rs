@@ -24,6 +24,7 @@ mod places;
 mod reading;
 mod schema;
 mod sections;
+mod stray;
 mod trust;
 mod watch;
 

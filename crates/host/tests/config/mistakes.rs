@@ -155,3 +155,40 @@ fn secrets_that_others_can_read_are_told() {
         assert!(!said.contains("abc"), "{said}");
     }
 }
+
+/// A rule that matches nothing is pointed out in its line, but only if that is certain of what is configured.
+#[test]
+fn a_rule_that_matches_nothing_is_pointed_out() {
+    let said = |servers: &str, rule: &str| {
+        let stage = Stage::new();
+        let text = format!("{{\"servers\": {servers}, \"policy\": {{\"rules\": [\n{rule}]}}}}");
+        let mut sources = stage.sources();
+        sources.files = vec![stage.write("contexture.json", &text)];
+        sources.only = vec!["a".to_owned()];
+        let config = load(&sources).unwrap_or_else(|error| panic!("{text}: {error}"));
+        let strays = config.faults.iter().filter(|fault| fault.what.contains("rule 1"));
+        let lines: Vec<_> = strays.map(|fault| (fault.severity, fault.line)).collect();
+        assert!(lines.iter().all(|place| *place == (Severity::Notice, Some(2))), "{}", faults(&config));
+        lines.len()
+    };
+    let servers = r#"{"a": {"command": "x"}, "bare": {"command": "x", "prefix": false}, "off": {"command": "x", "enabled": false}, "bad": {}}"#;
+    for (rule, count) in [
+        (r#"{"server": "c", "decision": "deny"}"#, 1),
+        (r#"{"server": "c*", "tool": "x", "decision": "deny"}"#, 1),
+        (r#"{"tool": "a__x", "decision": "deny"}"#, 1),
+        (r#"{"prompt": "a__*", "decision": "deny"}"#, 1),
+        (r#"{"server": "off", "tool": "off__x", "decision": "deny"}"#, 1),
+        (r#"{"server": "b*", "tool": "a__x", "decision": "deny"}"#, 0),
+        (r#"{"tool": "bare__x", "decision": "deny"}"#, 0),
+        (r#"{"tool": "a__", "decision": "deny"}"#, 0),
+        (r#"{"tool": "x__y", "decision": "deny"}"#, 0),
+        (r#"{"server": "off", "decision": "deny"}"#, 0),
+        (r#"{"server": "bad", "decision": "deny"}"#, 0),
+        (r#"{"tool": "x", "decision": "deny"}"#, 0),
+    ] {
+        assert_eq!(said(servers, rule), count, "{rule}");
+    }
+    let stage = Stage::new();
+    stage.user(r#"{"policy": {"rules": [{"server": "c", "decision": "deny"}]}}"#);
+    assert_eq!(faults(&stage.load()), "", "where no server is, none is missing");
+}
