@@ -5,7 +5,7 @@ mod table;
 use contexture::Principal;
 use contexture::model::{JsonObject, ToolAnnotations};
 use contexture_host::config::{Config, Sources, load};
-use contexture_host::consent::{Case, Consent, Decided, Explanation, Kind, Settings, named};
+use contexture_host::consent::{Case, Consent, Decided, Decision, Explanation, Kind, Settings, named};
 use contexture_host::names::without_prefix;
 use serde::Serialize;
 use serde_json::Value;
@@ -101,10 +101,12 @@ fn explain(wanted: &Explaining) -> Result<(), Failure> {
 
 impl Report<'_> {
     fn text(&self) -> String {
-        let Explanation { decision, because, principal, rules, remembered } = &self.explanation;
+        let Explanation { decision, because, principal, rules, remembered, if_read_only } = &self.explanation;
         let what = if self.name.is_empty() { String::new() } else { format!(" {}", safe_line(self.name)) };
+        let otherwise = if_read_only.map(|decision| format!("; {} {READS}", done(decision)));
+        let otherwise = otherwise.unwrap_or_default();
         let mut out = format!(
-            "{decision}: the {}{what} of server {}, for {}\n  because of {}\n",
+            "{decision}{otherwise}: the {}{what} of server {}, for {}\n  because of {}\n",
             self.kind.word(),
             safe_line(self.server),
             safe_line(principal),
@@ -127,6 +129,17 @@ impl Report<'_> {
             out.push_str(&format!("  rule {:<3} {decision:<6} {}\n", rule.number, safe_line(&rule.why)));
         }
         out
+    }
+}
+
+/// What cannot be known offline, and how to say it.
+const READS: &str = "if the tool says that it only reads (--annotations '{\"readOnlyHint\": true}')";
+
+fn done(decision: Decision) -> &'static str {
+    match decision {
+        Decision::Allow => "allowed",
+        Decision::Ask => "asked about",
+        Decision::Deny => "denied",
     }
 }
 
