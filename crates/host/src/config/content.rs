@@ -15,6 +15,7 @@ use super::format::Format;
 use super::node::{self, Member, Node, Tree};
 use super::places::{ConfigFile, Sources};
 use super::reading::Reading;
+use super::rules;
 use super::sections;
 use crate::consent::{AuditConfig, PolicyConfig};
 use crate::sampling::SamplingConfig;
@@ -160,7 +161,8 @@ fn settings(reading: &mut Reading<'_>, members: &[Member]) -> Settings {
             "name" => settings.name = reading.text(node, key),
             "import" => settings.import = import(reading, node),
             "policy" => {
-                settings.policy = section(reading, node, key);
+                let sound = rules::are_sound(reading, node);
+                settings.policy = if sound { section(reading, node, key) } else { None };
                 settings.rule_lines = lines(node.get("rules"));
             }
             "sampling" => {

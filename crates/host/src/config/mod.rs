@@ -22,6 +22,7 @@ mod node;
 mod pattern;
 mod places;
 mod reading;
+mod rules;
 mod schema;
 mod sections;
 mod stray;

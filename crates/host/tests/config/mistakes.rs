@@ -89,6 +89,44 @@ fn mistakes_of_the_file_are_the_end_of_it() {
     }
 }
 
+/// Each mistake in a policy is told where it is, of which rule, and what may have been meant.
+#[test]
+fn mistakes_of_a_policy_name_the_rule_and_its_line() {
+    let cases = [
+        (
+            r#"{"tol": "x", "decision": "deny"}"#,
+            "\"tol\" is no key of rule 2 of the policy; did you mean \"tool\"?",
+        ),
+        (
+            r#"{"tool": "x", "decision": "dney"}"#,
+            "\"decision\" of rule 2 of the policy is \"dney\"; did you mean \"deny\"?",
+        ),
+        (r#"{"tool": "x", "decision": "whatever"}"#, "there are allow, ask, deny"),
+        (r#"{"tool": "x", "decision": 1}"#, "\"decision\" of rule 2 of the policy is a number"),
+        (r#"{"tool": "x"}"#, "rule 2 of the policy has no \"decision\""),
+        (r#"{"annotations": {"readOnly": true}, "decision": "allow"}"#, "did you mean \"readOnlyHint\"?"),
+        (r#"{"kinds": ["tols"], "decision": "allow"}"#, "rule 2 of the policy: unknown variant `tols`"),
+        (r#"{"tool": 7, "decision": "allow"}"#, "rule 2 of the policy: invalid type"),
+        (r#"{"tool": "x", "tool": "y", "decision": "allow"}"#, "twice"),
+        ("7", "rule 2 of the policy is a number, not an object"),
+    ];
+    for (rule, expected) in cases {
+        let stage = Stage::new();
+        let text = format!("{{\"policy\": {{\n\"rules\": [\n{{\"decision\": \"ask\"}},\n{rule}]}}}}");
+        let error = stage.load_file(&stage.write("contexture.json", &text)).expect_err(rule);
+        assert_eq!(error.faults.len(), 1, "{rule}: {error}");
+        assert_eq!(error.faults[0].line, Some(4), "{rule}: {error}");
+        assert!(error.faults[0].what.contains(expected), "{rule}: {error}");
+    }
+    // All of them at once, each in its line.
+    let stage = Stage::new();
+    let text =
+        "{\"policy\": {\n\"defualt\": \"ask\",\n\"rules\": [{\"tool\": \"x\",\n\"decison\": \"deny\"}]}}";
+    let error = stage.load_file(&stage.write("contexture.json", text)).expect_err(text);
+    let lines: Vec<Option<usize>> = error.faults.iter().map(|fault| fault.line).collect();
+    assert_eq!(lines, [Some(2), Some(4)], "{error}");
+}
+
 /// What a policy forbids must not be allowed because it cannot be read.
 #[test]
 fn the_users_own_file_is_never_left_out() {
