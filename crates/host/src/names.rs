@@ -56,6 +56,17 @@ pub fn tool_name(server: &str, tool: &str, prefix: bool) -> String {
     if prefix { prefixed(&slug(server), server, tool) } else { tool.to_owned() }
 }
 
+/// What a tool or prompt of a server may be called there, if this is a name that clients see. For advice only: a server may
+/// well call a tool so itself.
+pub fn without_prefix<'a>(server: &str, shown: &'a str) -> Option<&'a str> {
+    behind(&slug(server), shown)
+}
+
+/// [`without_prefix`], for a server whose slug is known.
+pub(crate) fn behind<'a>(slug: &str, shown: &'a str) -> Option<&'a str> {
+    shown.strip_prefix(slug)?.strip_prefix(BETWEEN).filter(|own| !own.is_empty())
+}
+
 /// [`tool_name`], for a server whose slug is known.
 pub(crate) fn prefixed(slug: &str, server: &str, tool: &str) -> String {
     let room = NAME_CHARS.saturating_sub(slug.len() + BETWEEN.len());

@@ -59,7 +59,8 @@ pub(crate) struct Explaining {
     /// Who calls: `ISSUER SUBJECT`, or `anonymous`; the user of this machine, if nothing is said.
     #[arg(long, value_name = "WHO", default_value = "local")]
     pub(crate) principal: String,
-    /// What the server says about the tool, as a JSON object.
+    /// What the server says about the tool, as a JSON object: `{"readOnlyHint": true}`. No server is asked, so without this it is what was
+    /// known when a person was last asked about the tool, if anything. Counts only for servers that are trusted.
     #[arg(long, value_name = "OBJECT")]
     pub(crate) annotations: Option<String>,
     #[command(flatten)]

@@ -20,13 +20,14 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use contexture::Client;
+use contexture_host::config::{Config, Severity};
 use serde::Serialize;
 
 use crate::connect::connect;
 use crate::exit::Failure;
 use crate::options::{Face, Format, Target, Verb};
-use crate::terminal::text::safe_json;
-use crate::terminal::{self};
+use crate::terminal::text::{safe_json, safe_line};
+use crate::terminal::{self, note};
 
 pub(crate) use login::SECRET;
 pub(crate) use signals::{Told, interrupted};
@@ -61,6 +62,14 @@ pub(crate) fn run(verb: &Verb) -> ExitCode {
         Verb::Config(verb) => ended(verb.format(), config::config(verb)),
         // Those that serve are not on a server.
         Verb::Demo { .. } | Verb::AuthServer(_) | Verb::Run(_) | Verb::Bridge(_) => ExitCode::SUCCESS,
+    }
+}
+
+/// Says what is wrong with a configuration that can be used all the same.
+fn tell_faults(config: &Config) {
+    for fault in &config.faults {
+        let word = if fault.severity == Severity::Error { "error" } else { "note" };
+        note(&format!("contexture: {word}: {}", safe_line(&fault.to_string())));
     }
 }
 

@@ -5,7 +5,8 @@ mod table;
 use contexture::Principal;
 use contexture::model::{JsonObject, ToolAnnotations};
 use contexture_host::config::{Config, Sources, load};
-use contexture_host::consent::{Case, Consent, Decided, Explanation, Kind, Settings, named};
+use contexture_host::consent::{Case, Consent, Decided, Decision, Explanation, Kind, Settings, named};
+use contexture_host::names::without_prefix;
 use serde::Serialize;
 use serde_json::Value;
 use serde_json::value::{RawValue, to_raw_value};
@@ -56,12 +57,16 @@ struct Report<'a> {
     name: &'a str,
     trusted: bool,
     configured: bool,
+    /// What the server may call it, if this is a name that clients see.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    own: Option<&'a str>,
     #[serde(flatten)]
     explanation: Explanation,
 }
 
 fn explain(wanted: &Explaining) -> Result<(), Failure> {
     let (config, consent) = with_answers(&wanted.policy)?;
+    super::tell_faults(&config);
     let kind = Kind::from(wanted.kind);
     if wanted.name.is_empty() && matches!(kind, Kind::Tool | Kind::Prompt | Kind::Resource) {
         return Err(Failure::usage(format!("which {}? It comes after the server", kind.word())));
@@ -87,16 +92,21 @@ fn explain(wanted: &Explaining) -> Result<(), Failure> {
         arguments: given.as_deref(),
     });
     let (server, name) = (wanted.server.as_str(), wanted.name.as_str());
-    let report = Report { server, kind, name, trusted, configured: entry.is_some(), explanation };
+    let own = entry
+        .filter(|entry| entry.prefix && matches!(kind, Kind::Tool | Kind::Prompt))
+        .and_then(|_| without_prefix(server, name));
+    let report = Report { server, kind, name, trusted, configured: entry.is_some(), own, explanation };
     print(wanted.policy.format, &report, || report.text())
 }
 
 impl Report<'_> {
     fn text(&self) -> String {
-        let Explanation { decision, because, principal, rules, remembered } = &self.explanation;
+        let Explanation { decision, because, principal, rules, remembered, if_read_only } = &self.explanation;
         let what = if self.name.is_empty() { String::new() } else { format!(" {}", safe_line(self.name)) };
+        let otherwise = if_read_only.map(|decision| format!("; {} {READS}", done(decision)));
+        let otherwise = otherwise.unwrap_or_default();
         let mut out = format!(
-            "{decision}: the {}{what} of server {}, for {}\n  because of {}\n",
+            "{decision}{otherwise}: the {}{what} of server {}, for {}\n  because of {}\n",
             self.kind.word(),
             safe_line(self.server),
             safe_line(principal),
@@ -108,11 +118,28 @@ impl Report<'_> {
         if !self.configured {
             out.push_str("  (no server of this name is configured)\n");
         }
+        if let Some(own) = self.own {
+            out.push_str(&format!(
+                "  (clients see such a name; the server itself, and rules, would call it {})\n",
+                safe_line(own)
+            ));
+        }
         for rule in rules {
             let decision = rule.decision.to_string();
             out.push_str(&format!("  rule {:<3} {decision:<6} {}\n", rule.number, safe_line(&rule.why)));
         }
         out
+    }
+}
+
+/// What cannot be known offline, and how to say it.
+const READS: &str = "if the tool says that it only reads (--annotations '{\"readOnlyHint\": true}')";
+
+fn done(decision: Decision) -> &'static str {
+    match decision {
+        Decision::Allow => "allowed",
+        Decision::Ask => "asked about",
+        Decision::Deny => "denied",
     }
 }
 

@@ -4,7 +4,7 @@
 
 use contexture_host::Host;
 use contexture_host::config::{
-    Config, ConfigError, ConfigFile, HostKind, Severity, Sources, Standing, Watcher, discover, load,
+    Config, ConfigError, ConfigFile, HostKind, Severity, Sources, Standing, Watcher, diff, discover, load,
 };
 
 use super::hint::quoted;
@@ -31,11 +31,12 @@ pub(crate) async fn run(options: &Running) -> Result<(), Failure> {
     }
     let gateway = Gateway { face: &options.face, state: &state, person: consent::person(&options.face) };
     let (name, servers) = (config.name.clone(), config.servers.len());
+    let first = config.clone();
     gateway
         .serve(config, |host, url| async move {
             tell(&name, servers, url.as_deref());
             if let Some(watcher) = watcher {
-                watch(watcher, &host, options).await;
+                watch(watcher, first, &host, options).await;
             }
         })
         .await
@@ -67,10 +68,7 @@ fn prepared(mut config: Config, options: &Running) -> Config {
     if let Some(grace) = options.face.grace {
         config.limits.drain_time = grace;
     }
-    for fault in &config.faults {
-        let word = if fault.severity == Severity::Error { "error" } else { "note" };
-        note(&format!("contexture: {word}: {}", safe_line(&fault.to_string())));
-    }
+    super::tell_faults(&config);
     for name in entry::without_ourselves(&mut config, options.face.listen.as_deref()) {
         note(&format!("contexture: note: {} is this gateway; it is left out", safe_line(&name)));
     }
@@ -83,12 +81,23 @@ fn prepared(mut config: Config, options: &Running) -> Config {
 }
 
 /// Goes on with every new configuration, for ever.
-async fn watch(mut watcher: Watcher, host: &Host, options: &Running) {
+async fn watch(mut watcher: Watcher, mut last: Config, host: &Host, options: &Running) {
     loop {
         let config = prepared(watcher.changed().await, options);
         let servers = config.servers.len();
-        match host.reload(config).await {
-            Ok(()) => tracing::info!(servers, "the configuration was read again"),
+        if diff(&last, &config).is_empty() {
+            // What is wrong with the files has been said; so it must be said what counts meanwhile.
+            match config.faults.iter().any(|fault| fault.severity == Severity::Error) {
+                true => tracing::warn!(servers, "the old configuration stays in force"),
+                false => tracing::info!(servers, "nothing has changed in the configuration"),
+            }
+            continue;
+        }
+        match host.reload(config.clone()).await {
+            Ok(()) => {
+                tracing::info!(servers, "the configuration was read again");
+                last = config;
+            }
             Err(why) => tracing::error!(why, "the new configuration cannot be used; the old one stays"),
         }
     }

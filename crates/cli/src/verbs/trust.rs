@@ -5,7 +5,7 @@
 use std::io::{self, BufRead as _, Write as _};
 use std::path::Path;
 
-use contexture_host::config::{Proposal, Proposed, Sources, Trust, Trusted, proposals};
+use contexture_host::config::{Agreed, Proposal, Proposed, Sources, Trust, Trusted, proposals};
 use serde_json::{Value, json};
 
 use super::print;
@@ -47,7 +47,7 @@ fn agree(
         show(proposal);
     }
     if !new.is_empty() && !options.yes {
-        confirm()?;
+        confirm(question(&new))?;
     }
     for proposal in &new {
         let items = open(proposal).map(|item| (item.server.as_deref(), item.definition));
@@ -78,7 +78,7 @@ fn show(proposal: &Proposal) {
     for item in open(proposal) {
         let what = match &item.server {
             Some(name) => format!("server {}", safe_line(name)),
-            None => "settings beside the servers".to_owned(),
+            None => "settings beside the servers, which take effect behind your own".to_owned(),
         };
         let changed = if item.trusted == Trusted::Changed { ", changed since it was trusted" } else { "" };
         note(&format!("  {what}{changed}"));
@@ -100,14 +100,27 @@ fn started(written: &Value) -> Option<String> {
     Some(words.map(super::hint::quoted).map(|word| safe_line(&word)).collect::<Vec<_>>().join(" "))
 }
 
-fn confirm() -> Result<(), Failure> {
+/// What is agreed to, in one line: servers, settings or both.
+fn question(new: &[&Proposal]) -> &'static str {
+    let any =
+        |settings: bool| new.iter().flat_map(|one| open(one)).any(|item| item.server.is_none() == settings);
+    match (any(false), any(true)) {
+        (true, true) => {
+            "May these be started, whenever their servers are used, and may the settings (rules, too) take effect?"
+        }
+        (false, true) => "May these settings (rules, too) take effect?",
+        _ => "May these be started, whenever their servers are used?",
+    }
+}
+
+fn confirm(question: &str) -> Result<(), Failure> {
     if !person::is_there(false) {
         let hint = "run this at a terminal, or say --yes if you know what is in the file";
         return Err(Failure::usage("nobody is here to agree").hint(Some(hint.to_owned())));
     }
     let mut answer = String::new();
     let mut out = io::stderr();
-    write!(out, "May these be started, whenever their servers are used? [y/N] ")?;
+    write!(out, "{question} [y/N] ")?;
     out.flush()?;
     io::stdin().lock().read_line(&mut answer)?;
     match answer.trim().to_lowercase().as_str() {
@@ -131,14 +144,19 @@ fn withdraw(trust: &Trust, files: &[&Path], options: &Trusting) -> Result<(), Fa
 
 fn list(trust: &Trust, options: &Trusting) -> Result<(), Failure> {
     let all = trust.list().map_err(|error| unusable(trust, &error))?;
-    let report: Vec<Value> =
-        all.iter().map(|(file, servers)| json!({ "file": file, "servers": servers })).collect();
-    print(options.format, &report, || {
-        let line = |(file, servers): &(std::path::PathBuf, Vec<String>)| {
-            format!("{}: {}\n", safe_line(&file.display().to_string()), safe_line(&servers.join(", ")))
-        };
-        all.iter().map(line).collect()
-    })
+    let report: Vec<Value> = all
+        .iter()
+        .map(|one| json!({ "file": one.file, "servers": one.servers, "settings": one.settings }))
+        .collect();
+    print(options.format, &report, || all.iter().map(line).collect())
+}
+
+fn line(agreed: &Agreed) -> String {
+    let mut names: Vec<&str> = agreed.servers.iter().map(String::as_str).collect();
+    if agreed.settings {
+        names.push("(settings beside the servers)");
+    }
+    format!("{}: {}\n", safe_line(&agreed.file.display().to_string()), safe_line(&names.join(", ")))
 }
 
 fn unusable(trust: &Trust, error: &io::Error) -> Failure {

@@ -104,6 +104,50 @@ fn explain_says_what_decides_and_what_each_rule_says_to_it() {
     assert_eq!(home.explained(&["demo", "demo://logo", "--kind", "resource"])["decision"], "allow");
 }
 
+/// What a trusted server says about a tool is not known offline: where it would decide, that is said.
+#[test]
+fn what_a_trusted_server_may_say_is_part_of_the_answer() {
+    let home = Home::new(json!({ "rules": [{ "tool": "fail", "decision": "deny" }] }));
+    let reads = "ask; allowed if the tool says that it only reads (--annotations '{\"readOnlyHint\": true}'): the tool echo";
+    let told = home.policy(&["explain", "believed", "echo"]);
+    assert!(told.stdout.starts_with(reads), "{}", told.stdout);
+    assert_eq!(home.explained(&["believed", "echo"])["ifReadOnly"], "allow");
+    let known = ["believed", "echo", "--annotations", r#"{"readOnlyHint": false}"#];
+    for arguments in [&known[..], &["believed", "fail"], &["demo", "echo"]] {
+        let explained = home.explained(arguments);
+        assert_eq!(explained["ifReadOnly"], Value::Null, "{arguments:?}: {explained}");
+    }
+}
+
+/// Rules that match nothing are pointed out wherever they are read.
+#[test]
+fn a_rule_that_matches_nothing_is_pointed_out() {
+    let home = Home::new(json!({ "rules": [
+        { "tool": "demo__fail", "decision": "deny" },
+        { "server": "deno", "decision": "deny" },
+        { "server": "de*", "tool": "fail", "decision": "deny" },
+    ] }));
+    let config = home.config();
+    let explained = home.policy(&["explain", "demo", "demo__fail"]);
+    let shown = home.run(&["config", "show", "--config", &config]);
+    // Nobody says anything to it, so it ends.
+    let ran = home.run(&["run", "--config", &config]);
+    for said in [&explained.stderr, &shown.stdout, &ran.stderr] {
+        assert!(
+            said.contains(r#"rule 1 of the policy has the tool "demo__fail" as clients see it"#),
+            "{said}"
+        );
+        assert!(said.contains(r#""server": "demo", "tool": "fail""#), "{said}");
+        assert!(said.contains(r#"rule 2 of the policy matches nothing: no server "deno""#), "{said}");
+        assert!(said.contains(r#"did you mean "demo"?"#), "{said}");
+        assert!(!said.contains("rule 3"), "{said}");
+    }
+    assert!(explained.stdout.contains("would call it fail"), "{}", explained.stdout);
+    assert_eq!(home.explained(&["demo", "demo__fail"])["own"], "fail");
+    assert_eq!(home.explained(&["demo", "fail"])["own"], Value::Null);
+    assert_eq!(home.explained(&["demo", "fail"])["decision"], "deny");
+}
+
 #[test]
 fn what_cannot_be_explained_is_said() {
     let home = Home::new(json!({}));

@@ -33,5 +33,14 @@ async fn a_server_that_is_taken_out_goes_and_a_mistake_changes_nothing() {
     assert!(gateway.tools().await.iter().all(|tool| tool.starts_with("one__")));
     std::fs::write(&config, "{ this is not JSON").expect("it can be written");
     until("it is said", async || gateway.said().iter().any(|line| line.contains("config.json"))).await;
+    until("what counts is said", async || gateway.said().join("\n").contains("stays in force")).await;
+    let again = || gateway.said().iter().filter(|line| line.contains("was read again")).count();
+    assert_eq!(again(), 1, "{:?}", gateway.said());
     assert!(gateway.tools().await.iter().any(|tool| tool == "one__echo"));
+    // Mended, and as it was before; then it is another.
+    home.config(&json!({ "one": home.demo() }));
+    until("it is said", async || gateway.said().join("\n").contains("nothing has changed")).await;
+    assert_eq!(again(), 1, "{:?}", gateway.said());
+    home.config(&json!({ "two": home.demo() }));
+    until("it is another", async || again() == 2).await;
 }

@@ -72,6 +72,23 @@ fn what_was_agreed_to_can_be_listed_and_taken_back() {
     assert_eq!(run(&home, &["trust", "--list"]).out, "");
 }
 
+/// Settings of a project are agreed to as its servers are, and that is said before and after.
+#[test]
+fn settings_are_part_of_what_is_agreed_to() {
+    let home = Home::new();
+    let rules = json!({ "rules": [{ "server": "theirs", "decision": "allow" }] });
+    let both = json!({ "servers": { "theirs": home.demo() }, "policy": rules });
+    home.write("project/contexture.json", &both);
+    let asked = run(&home, &["trust"]);
+    assert!(asked.err.contains("settings beside the servers, which take effect"), "{}", asked.err);
+    assert_eq!(run(&home, &["trust", "--yes"]).code, Some(0));
+    let listed = run(&home, &["trust", "--list"]).out;
+    assert!(listed.contains("contexture.json: theirs, (settings beside the servers)"), "{listed}");
+    let listed = run(&home, &["trust", "--list", "-o", "json"]).out;
+    let listed: Value = serde_json::from_str(&listed).expect("JSON");
+    assert_eq!((&listed[0]["servers"], &listed[0]["settings"]), (&json!(["theirs"]), &json!(true)));
+}
+
 /// What a project says is shown to a person whose terminal does not obey it.
 #[test]
 fn what_is_shown_is_harmless() {

@@ -15,6 +15,7 @@ use super::format::Format;
 use super::node::{self, Member, Node, Tree};
 use super::places::{ConfigFile, Sources};
 use super::reading::Reading;
+use super::rules;
 use super::sections;
 use crate::consent::{AuditConfig, PolicyConfig};
 use crate::sampling::SamplingConfig;
@@ -41,6 +42,8 @@ pub(super) struct Settings {
     pub(super) name: Option<String>,
     pub(super) import: Vec<HostKind>,
     pub(super) policy: Option<PolicyConfig>,
+    /// Where each rule of it is.
+    pub(super) rule_lines: Vec<usize>,
     pub(super) sampling: Option<SamplingConfig>,
     pub(super) audit: Option<AuditConfig>,
     pub(super) limits: Option<Limits>,
@@ -157,7 +160,11 @@ fn settings(reading: &mut Reading<'_>, members: &[Member]) -> Settings {
             "$schema" | "servers" | "mcpServers" => continue,
             "name" => settings.name = reading.text(node, key),
             "import" => settings.import = import(reading, node),
-            "policy" => settings.policy = section(reading, node, key),
+            "policy" => {
+                let sound = rules::are_sound(reading, node);
+                settings.policy = if sound { section(reading, node, key) } else { None };
+                settings.rule_lines = lines(node.get("rules"));
+            }
             "sampling" => {
                 settings.sampling = section(reading, node, key).map(|sampling| keys(reading, sampling))
             }
@@ -191,6 +198,14 @@ fn import(reading: &mut Reading<'_>, node: &Node) -> Vec<HostKind> {
         return Vec::new();
     };
     nodes.iter().filter_map(|node| reading.one_of(node, "import", &words)).collect()
+}
+
+/// The line of each thing in a list.
+fn lines(list: Option<&Node>) -> Vec<usize> {
+    match list.map(|list| &list.tree) {
+        Some(Tree::List(nodes)) => nodes.iter().map(|node| node.line).collect(),
+        _ => Vec::new(),
+    }
 }
 
 /// A section that others interpret, with variables in its texts filled in.

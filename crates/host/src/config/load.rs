@@ -16,6 +16,7 @@ use super::fault::{ConfigError, Fault, Severity};
 use super::nearest::nearest;
 use super::pattern::Pattern;
 use super::places::{ConfigFile, Sources};
+use super::stray::Known;
 use super::trust::{Trust, Trusted};
 use super::{Config, Limits};
 use crate::consent::{Decision, PolicyConfig, Rule};
@@ -30,7 +31,8 @@ pub fn load(sources: &Sources) -> Result<Config, ConfigError> {
     Loader::default().load(sources)
 }
 
-/// Reads again and again; a file that has become unusable counts as it was when it was usable.
+/// Reads again and again; a file that has become unusable counts as it was when it was usable, and so does the user's own
+/// when it is gone.
 #[derive(Debug, Default)]
 pub(super) struct Loader {
     remembered: HashMap<PathBuf, Content>,
@@ -73,19 +75,31 @@ impl Loader {
             Ok(None) if file.scope == Scope::CommandLine => {
                 gathered.fatal.push(Fault::error(&file.path, None, "there is no such file"));
             }
+            // What it forbids must not be allowed because it was moved away for a moment, or by somebody else.
+            Ok(None) if is_users(&file) && self.remembered.contains_key(&path) => {
+                let what = "there is no such file any more; what it said stays in force until there is one again, or until the next start";
+                gathered.faults.push(Fault::error(&file.path, None, what));
+                self.as_it_was(&path, gathered);
+            }
             Ok(None) => {
                 self.remembered.remove(&path);
             }
-            Err(faults) => match self.remembered.get(&path) {
-                Some(last) => {
-                    gathered.faults.extend(faults);
-                    gathered.contents.push(Content { faults: Vec::new(), ..last.clone() });
-                }
-                // A project must not be able to keep us from starting.
-                None if file.scope == Scope::CommandLine || is_users(&file) => gathered.fatal.extend(faults),
-                None => gathered.faults.extend(faults),
-            },
+            Err(faults) if self.remembered.contains_key(&path) => {
+                gathered.faults.extend(faults);
+                self.as_it_was(&path, gathered);
+            }
+            // A project must not be able to keep us from starting.
+            Err(faults) if file.scope == Scope::CommandLine || is_users(&file) => {
+                gathered.fatal.extend(faults);
+            }
+            Err(faults) => gathered.faults.extend(faults),
         }
+    }
+
+    /// What a file said when it could last be used; what was wrong with it then is no news.
+    fn as_it_was(&self, path: &Path, gathered: &mut Gathered) {
+        let last = self.remembered.get(path);
+        gathered.contents.extend(last.map(|last| Content { faults: Vec::new(), ..last.clone() }));
     }
 }
 
@@ -115,13 +129,15 @@ impl Gathered {
             hold(&trust, sources, content, &mut self.faults);
         }
         // The user's word before the project's; among equals, as they came.
-        let mut settings: Vec<(Scope, Settings)> = self
+        let mut settings: Vec<(ConfigFile, Settings)> = self
             .contents
             .iter_mut()
-            .map(|content| (content.file.scope, std::mem::take(&mut content.settings)))
+            .map(|content| (content.file.clone(), std::mem::take(&mut content.settings)))
             .collect();
-        settings.sort_by_key(|(scope, _)| *scope);
-        let candidates = self.contents.into_iter().flat_map(|content| content.found).collect();
+        settings.sort_by_key(|(file, _)| file.scope);
+        let candidates: Vec<Found> = self.contents.into_iter().flat_map(|content| content.found).collect();
+        let known = Known::of(&candidates, &self.faults);
+        settings.iter().for_each(|(file, one)| known.look_through(&file.path, one, &mut self.faults));
         let chosen = merge(select(candidates, &sources.only)?, &mut self.faults);
         let mut config = Config::new(Vec::new());
         config.policy = policy(&settings, &chosen, &mut self.faults);
@@ -242,7 +258,7 @@ fn about(entry: &ServerEntry, severity: Severity, what: String) -> Fault {
 }
 
 /// All rules in one list, of which the first that matches decides: the user's, the project's, those that other hosts have.
-fn policy(settings: &[(Scope, Settings)], chosen: &[Found], faults: &mut Vec<Fault>) -> PolicyConfig {
+fn policy(settings: &[(ConfigFile, Settings)], chosen: &[Found], faults: &mut Vec<Fault>) -> PolicyConfig {
     let mut policy = PolicyConfig::default();
     for section in settings.iter().filter_map(|(_, settings)| settings.policy.as_ref()) {
         policy.default = policy.default.or(section.default);

@@ -22,8 +22,10 @@ mod node;
 mod pattern;
 mod places;
 mod reading;
+mod rules;
 mod schema;
 mod sections;
+mod stray;
 mod trust;
 mod watch;
 
@@ -43,7 +45,7 @@ pub use load::{Proposal, Proposed, load, proposals};
 pub use pattern::{Filter, Pattern};
 pub use places::{ConfigFile, Platform, Sources, discover};
 pub use schema::schema;
-pub use trust::{Trust, Trusted};
+pub use trust::{Agreed, Trust, Trusted};
 pub use watch::Watcher;
 
 /// All that is configured, out of all files that were read. Immutable: after a change there is another one.

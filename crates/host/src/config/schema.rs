@@ -13,6 +13,7 @@ mod tests {
 
     use crate::config::content::ROOT_KEYS;
     use crate::config::format::OWN_KEYS;
+    use crate::config::rules::{HINT_KEYS, POLICY_KEYS, RULE_KEYS};
     use crate::config::sections::{FILTER_KEYS, LIMIT_KEYS, LOGIN_KEYS};
 
     /// The keys of the reader and those of the schema are the same.
@@ -30,5 +31,8 @@ mod tests {
         assert_eq!(properties("/$defs/limits/properties"), set(LIMIT_KEYS));
         assert_eq!(properties("/$defs/filter/oneOf/1/properties"), set(FILTER_KEYS));
         assert_eq!(properties("/$defs/login/oneOf/1/properties"), set(LOGIN_KEYS));
+        assert_eq!(properties("/$defs/policy/properties"), set(POLICY_KEYS));
+        assert_eq!(properties("/$defs/rule/properties"), set(RULE_KEYS));
+        assert_eq!(properties("/$defs/rule/properties/annotations/properties"), set(HINT_KEYS));
     }
 }

@@ -34,6 +34,18 @@ pub struct Trust {
     folder: PathBuf,
 }
 
+/// What was agreed to in one file.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[non_exhaustive]
+pub struct Agreed {
+    /// The file.
+    pub file: PathBuf,
+    /// The names of the servers, in order.
+    pub servers: Vec<String>,
+    /// Whether the settings beside the servers were agreed to: rules above all.
+    pub settings: bool,
+}
+
 /// One file's record.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct Record {
@@ -99,8 +111,8 @@ impl Trust {
         }
     }
 
-    /// The files of which something was agreed to, and the names of the servers, in order.
-    pub fn list(&self) -> io::Result<Vec<(PathBuf, Vec<String>)>> {
+    /// The files of which something was agreed to, in order, and what that was.
+    pub fn list(&self) -> io::Result<Vec<Agreed>> {
         let entries = match fs::read_dir(&self.folder) {
             Ok(entries) => entries,
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
@@ -112,8 +124,9 @@ impl Trust {
             if path.extension().is_some_and(|extension| extension == "json")
                 && let Ok(Some(record)) = read(&path)
             {
-                let names = record.definitions.into_keys().filter(|name| name != SETTINGS);
-                all.push((record.file, names.collect()));
+                let Record { file, mut definitions } = record;
+                let settings = definitions.remove(SETTINGS).is_some();
+                all.push(Agreed { file, servers: definitions.into_keys().collect(), settings });
             }
         }
         all.sort();

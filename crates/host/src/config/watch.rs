@@ -1,7 +1,8 @@
 //! Files that change while we run.
 //!
 //! Folders are watched, not files: editors replace a file by another of its name. Nothing is read before it has been quiet
-//! for a moment. A file that has become unusable counts as it was, with a fault that says so; one that is gone is gone.
+//! for a moment. A file that has become unusable counts as it was, with a fault that says so; so does one that
+//! is gone if it was named or is the user's own, because what it forbade must not become allowed. Any other that is gone is gone.
 //! Records of [trust](super::Trust) are watched, too: who agrees to a project's servers sees them start.
 
 use std::collections::BTreeSet;

@@ -1,16 +1,21 @@
 //! What would be decided, and why: each rule in turn.
 
+use contexture::model::ToolAnnotations;
 use serde::Serialize;
 
-use super::case::{Case, Decision, named};
+use super::case::{Case, Decision, Kind, named};
 use super::remembered::Remembered;
-use super::rules::{Arguments, PolicyConfig};
+use super::rules::{Arguments, Because, PolicyConfig};
 
 /// What would happen, and why.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Explanation {
     /// What would happen.
     pub decision: Decision,
+    /// What would happen if the server said that the tool only reads, where its word counts, is not known here, and would
+    /// make a difference.
+    #[serde(rename = "ifReadOnly", skip_serializing_if = "Option::is_none")]
+    pub if_read_only: Option<Decision>,
     /// What decides.
     pub because: String,
     /// Who is meant.
@@ -39,18 +44,37 @@ pub(super) fn explain(policy: &PolicyConfig, remembered: &Remembered, case: &Cas
     // Offline, what the server said when a person was last asked is the best that is known.
     let known = case.annotations.is_none().then(|| remembered.annotations(case.server, case.name)).flatten();
     let case = &Case { annotations: case.annotations.or(known.as_ref()), ..*case };
-    let (ruled, because) = policy.judge(case);
-    let (decision, said) = match ruled {
-        Decision::Ask => recalled(remembered, case),
-        other => (other, None),
-    };
+    let (decision, because, said) = decided(policy, remembered, case);
     Explanation {
         decision,
+        if_read_only: if_read_only(policy, remembered, case).filter(|other| *other != decision),
         because: because.words(policy),
         principal: named(case.principal),
         rules: rules(policy, case),
         remembered: said,
     }
+}
+
+fn decided(
+    policy: &PolicyConfig,
+    remembered: &Remembered,
+    case: &Case<'_>,
+) -> (Decision, Because, Option<String>) {
+    let (ruled, because) = policy.judge(case);
+    let (decision, said) = match ruled {
+        Decision::Ask => recalled(remembered, case),
+        other => (other, None),
+    };
+    (decision, because, said)
+}
+
+fn if_read_only(policy: &PolicyConfig, remembered: &Remembered, case: &Case<'_>) -> Option<Decision> {
+    if case.kind != Kind::Tool || !case.trusted || case.annotations.is_some() {
+        return None;
+    }
+    let reading = ToolAnnotations { read_only_hint: Some(true), ..ToolAnnotations::default() };
+    let case = Case { annotations: Some(&reading), ..*case };
+    Some(decided(policy, remembered, &case).0)
 }
 
 fn recalled(remembered: &Remembered, case: &Case<'_>) -> (Decision, Option<String>) {

@@ -47,10 +47,31 @@ async fn a_file_is_written_renamed_deleted_and_made_anew() {
     fs::rename(draft, &file).expect("it can be renamed");
     until(&mut watcher, |config| command(config).as_deref() == Some("third")).await;
     fs::remove_file(&file).expect("it is there");
-    let config = until(&mut watcher, |config| command(config).is_none()).await;
-    assert_eq!(faults(&config), "");
+    let config = until(&mut watcher, |config| !config.faults.is_empty()).await;
+    assert_eq!(command(&config).as_deref(), Some("third"), "it counts as it was");
     stage.user(&one("fourth"));
-    until(&mut watcher, |config| command(config).as_deref() == Some("fourth")).await;
+    let config = until(&mut watcher, |config| command(config).as_deref() == Some("fourth")).await;
+    assert_eq!(faults(&config), "");
+}
+
+/// What the user's own file forbids stays forbidden when it is gone; a project's file, and all that it says, goes.
+#[tokio::test]
+async fn rules_of_the_user_do_not_go_with_their_file() {
+    let stage = Stage::new();
+    let own = stage.user(r#"{"policy": {"rules": [{"tool": "delete*", "decision": "deny"}]}}"#);
+    let project = stage.write("project/contexture.json", &one("x"));
+    let (config, mut watcher) = start(&stage);
+    assert_eq!(config.policy.rules.len(), 1);
+    fs::remove_file(&own).expect("it is there");
+    let gone = until(&mut watcher, |config| config.faults.len() == 1).await;
+    assert_eq!(gone.policy, config.policy);
+    assert!(faults(&gone).contains("there is no such file any more"), "{}", faults(&gone));
+    fs::remove_file(&project).expect("it is there");
+    let config = until(&mut watcher, |config| command(config).is_none()).await;
+    assert_eq!(config.policy, gone.policy, "a second look makes no difference");
+    stage.user("{}");
+    let config = until(&mut watcher, |config| config.faults.is_empty()).await;
+    assert!(config.policy.rules.is_empty(), "a file that says nothing says it");
 }
 
 #[tokio::test]
@@ -107,7 +128,8 @@ async fn folders_that_are_not_there_yet_are_waited_for() {
     stage.user(&one("x"));
     until(&mut watcher, |config| command(config).as_deref() == Some("x")).await;
     fs::remove_dir_all(stage.home().join(".config")).expect("it is there");
-    until(&mut watcher, |config| command(config).is_none()).await;
+    let config = until(&mut watcher, |config| !config.faults.is_empty()).await;
+    assert_eq!(command(&config).as_deref(), Some("x"), "it counts as it was");
     stage.user(&one("y"));
     until(&mut watcher, |config| command(config).as_deref() == Some("y")).await;
 }

@@ -89,6 +89,44 @@ fn mistakes_of_the_file_are_the_end_of_it() {
     }
 }
 
+/// Each mistake in a policy is told where it is, of which rule, and what may have been meant.
+#[test]
+fn mistakes_of_a_policy_name_the_rule_and_its_line() {
+    let cases = [
+        (
+            r#"{"tol": "x", "decision": "deny"}"#,
+            "\"tol\" is no key of rule 2 of the policy; did you mean \"tool\"?",
+        ),
+        (
+            r#"{"tool": "x", "decision": "dney"}"#,
+            "\"decision\" of rule 2 of the policy is \"dney\"; did you mean \"deny\"?",
+        ),
+        (r#"{"tool": "x", "decision": "whatever"}"#, "there are allow, ask, deny"),
+        (r#"{"tool": "x", "decision": 1}"#, "\"decision\" of rule 2 of the policy is a number"),
+        (r#"{"tool": "x"}"#, "rule 2 of the policy has no \"decision\""),
+        (r#"{"annotations": {"readOnly": true}, "decision": "allow"}"#, "did you mean \"readOnlyHint\"?"),
+        (r#"{"kinds": ["tols"], "decision": "allow"}"#, "rule 2 of the policy: unknown variant `tols`"),
+        (r#"{"tool": 7, "decision": "allow"}"#, "rule 2 of the policy: invalid type"),
+        (r#"{"tool": "x", "tool": "y", "decision": "allow"}"#, "twice"),
+        ("7", "rule 2 of the policy is a number, not an object"),
+    ];
+    for (rule, expected) in cases {
+        let stage = Stage::new();
+        let text = format!("{{\"policy\": {{\n\"rules\": [\n{{\"decision\": \"ask\"}},\n{rule}]}}}}");
+        let error = stage.load_file(&stage.write("contexture.json", &text)).expect_err(rule);
+        assert_eq!(error.faults.len(), 1, "{rule}: {error}");
+        assert_eq!(error.faults[0].line, Some(4), "{rule}: {error}");
+        assert!(error.faults[0].what.contains(expected), "{rule}: {error}");
+    }
+    // All of them at once, each in its line.
+    let stage = Stage::new();
+    let text =
+        "{\"policy\": {\n\"defualt\": \"ask\",\n\"rules\": [{\"tool\": \"x\",\n\"decison\": \"deny\"}]}}";
+    let error = stage.load_file(&stage.write("contexture.json", text)).expect_err(text);
+    let lines: Vec<Option<usize>> = error.faults.iter().map(|fault| fault.line).collect();
+    assert_eq!(lines, [Some(2), Some(4)], "{error}");
+}
+
 /// What a policy forbids must not be allowed because it cannot be read.
 #[test]
 fn the_users_own_file_is_never_left_out() {
@@ -154,4 +192,41 @@ fn secrets_that_others_can_read_are_told() {
         assert_eq!(said.contains("chmod 600"), told && cfg!(unix), "{entry} {mode:o}: {said}");
         assert!(!said.contains("abc"), "{said}");
     }
+}
+
+/// A rule that matches nothing is pointed out in its line, but only if that is certain of what is configured.
+#[test]
+fn a_rule_that_matches_nothing_is_pointed_out() {
+    let said = |servers: &str, rule: &str| {
+        let stage = Stage::new();
+        let text = format!("{{\"servers\": {servers}, \"policy\": {{\"rules\": [\n{rule}]}}}}");
+        let mut sources = stage.sources();
+        sources.files = vec![stage.write("contexture.json", &text)];
+        sources.only = vec!["a".to_owned()];
+        let config = load(&sources).unwrap_or_else(|error| panic!("{text}: {error}"));
+        let strays = config.faults.iter().filter(|fault| fault.what.contains("rule 1"));
+        let lines: Vec<_> = strays.map(|fault| (fault.severity, fault.line)).collect();
+        assert!(lines.iter().all(|place| *place == (Severity::Notice, Some(2))), "{}", faults(&config));
+        lines.len()
+    };
+    let servers = r#"{"a": {"command": "x"}, "bare": {"command": "x", "prefix": false}, "off": {"command": "x", "enabled": false}, "bad": {}}"#;
+    for (rule, count) in [
+        (r#"{"server": "c", "decision": "deny"}"#, 1),
+        (r#"{"server": "c*", "tool": "x", "decision": "deny"}"#, 1),
+        (r#"{"tool": "a__x", "decision": "deny"}"#, 1),
+        (r#"{"prompt": "a__*", "decision": "deny"}"#, 1),
+        (r#"{"server": "off", "tool": "off__x", "decision": "deny"}"#, 1),
+        (r#"{"server": "b*", "tool": "a__x", "decision": "deny"}"#, 0),
+        (r#"{"tool": "bare__x", "decision": "deny"}"#, 0),
+        (r#"{"tool": "a__", "decision": "deny"}"#, 0),
+        (r#"{"tool": "x__y", "decision": "deny"}"#, 0),
+        (r#"{"server": "off", "decision": "deny"}"#, 0),
+        (r#"{"server": "bad", "decision": "deny"}"#, 0),
+        (r#"{"tool": "x", "decision": "deny"}"#, 0),
+    ] {
+        assert_eq!(said(servers, rule), count, "{rule}");
+    }
+    let stage = Stage::new();
+    stage.user(r#"{"policy": {"rules": [{"server": "c", "decision": "deny"}]}}"#);
+    assert_eq!(faults(&stage.load()), "", "where no server is, none is missing");
 }

@@ -26,10 +26,10 @@ fn nothing_starts_before_it_is_trusted() {
     assert!(why.contains("nobody has trusted") && why.contains("contexture trust"), "{why}");
     stage.agree(&file);
     assert_eq!((held(&stage, "a"), held(&stage, "b")), (None, None));
-    assert_eq!(
-        stage.trust().list().expect("it can be read"),
-        [(file.clone(), vec!["a".to_owned(), "b".to_owned()])]
-    );
+    let agreed = stage.trust().list().expect("it can be read");
+    assert_eq!(agreed.len(), 1);
+    assert_eq!((&agreed[0].file, agreed[0].settings), (&file, false));
+    assert_eq!(agreed[0].servers, ["a", "b"]);
     assert!(stage.trust().withdraw(&file).expect("it can be forgotten"));
     assert!(held(&stage, "a").is_some());
     assert!(!stage.trust().withdraw(&file).expect("there is nothing to forget"));
