@@ -188,10 +188,7 @@ impl Host {
 
     /// With one server whose names are left alone we are that server to clients, and declare what it declares.
     async fn look_through(&self) {
-        let upstreams = self.gateway.upstreams();
-        let mut enabled = upstreams.iter().filter(|upstream| upstream.entry().enabled());
-        let only = enabled.next().filter(|upstream| !upstream.entry().prefix && enabled.next().is_none());
-        let Some(only) = only else { return self.gateway.declare(None) };
+        let Some(only) = self.gateway.only() else { return self.gateway.declare(None) };
         let who = Audience::local(only.entry(), self.gateway.has_models(), false);
         match only.offer(&who).await {
             Ok(offer) => self.gateway.declare(Some(declared(&offer))),

@@ -67,6 +67,22 @@ async fn a_command_is_a_command_of_another_era() {
     }
 }
 
+#[tokio::test]
+async fn a_server_that_is_not_there_is_not_taken_for_an_empty_one() {
+    let home = Home::new();
+    for server in [&["http://127.0.0.1:1/mcp"][..], &["--", "/nowhere/at/all"]] {
+        let gateway = Gateway::start(&home, &[&["bridge", "--listen", "127.0.0.1:0"], server].concat());
+        for revisions in ERAS {
+            let client = gateway.client_of(revisions).await;
+            let listed = client.tools().await.expect_err("nothing").to_string();
+            let called = client.call("add", json!({ "a": 1, "b": 2 })).await.expect_err("nothing").to_string();
+            for error in [listed, called] {
+                assert!(error.contains("is not available"), "{server:?}: {error}");
+            }
+        }
+    }
+}
+
 #[test]
 fn a_bridge_has_one_server() {
     let home = Home::new();

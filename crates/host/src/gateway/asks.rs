@@ -185,7 +185,7 @@ impl Way<'_> {
         key: &str,
         mut params: CreateMessageParams,
     ) -> Answered {
-        if !gateway.is_transparent() {
+        if gateway.only().is_none() {
             // To the client we are one server: what it added would be of all servers behind us.
             params.include_context = None;
         }

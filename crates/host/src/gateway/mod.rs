@@ -120,9 +120,11 @@ impl Gateway {
         *self.transparent.write().unwrap_or_else(PoisonError::into_inner) = declared;
     }
 
-    /// Whether there is one server only, shown as it is.
-    fn is_transparent(&self) -> bool {
-        self.transparent.read().unwrap_or_else(PoisonError::into_inner).is_some()
+    /// The one server, where there is one only and its names are left alone: to clients we are that one.
+    pub(crate) fn only(&self) -> Option<Arc<Upstream>> {
+        let upstreams = self.upstreams();
+        let mut enabled = upstreams.iter().filter(|upstream| upstream.entry().enabled());
+        enabled.next().filter(|upstream| !upstream.entry().prefix && enabled.next().is_none()).cloned()
     }
 
     pub(crate) fn limits(&self) -> Arc<Limits> {
@@ -206,7 +208,7 @@ impl Gateway {
         list: Method,
         cursor: Option<String>,
     ) -> OperationResult {
-        let view = self.view(context).await;
+        let view = self.view_of_one(context).await?;
         let page = view.catalog.list(list, context.revision(), cursor.as_deref(), PAGE_ITEMS)?;
         Ok(Reply::Encoded(page))
     }
