@@ -155,10 +155,17 @@ impl Host {
         &self.gateway.consent
     }
 
+    /// Takes back every question of ours that a person has not answered yet, and asks no more. What they were about counts as
+    /// denied: whoever ends does not wait for somebody who may be away.
+    pub fn ask_no_more(&self) {
+        self.gateway.ask_no_more();
+    }
+
     /// Ends. Calls in flight have as long as the configuration says; all processes are gone when this returns.
     pub async fn stop(&self) {
         let drain = self.gateway.limits().drain_time;
         let upstreams = self.gateway.upstreams();
+        self.ask_no_more();
         self.gateway.parked.clear();
         join_all(upstreams.iter().map(|upstream| upstream.stop(drain))).await;
     }

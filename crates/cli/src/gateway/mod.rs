@@ -106,7 +106,7 @@ impl Gateway<'_> {
                 () = host.look_around() => {}
                 () = told.times(1) => {}
             }
-            Ok(server.serve_until(transport, to_end(told, metrics)).await?)
+            Ok(server.serve_until(transport, to_end(told, host, metrics)).await?)
         };
         Ok(until_told_twice(told, serving, meanwhile(Arc::clone(host), None)).await)
     }
@@ -123,7 +123,7 @@ impl Gateway<'_> {
         F: Future<Output = ()>,
     {
         let url = self.public_url(&bound);
-        let serving = async { Ok(bound.serve_until(to_end(told, metrics)).await?) };
+        let serving = async { Ok(bound.serve_until(to_end(told, host, metrics)).await?) };
         until_told_twice(told, serving, meanwhile(Arc::clone(host), Some(url))).await
     }
 
@@ -207,9 +207,10 @@ enum Ended {
 }
 
 /// Ready when no more is to be begun.
-async fn to_end(told: &Told, metrics: &Metrics) {
+async fn to_end(told: &Told, host: &Host, metrics: &Metrics) {
     told.times(1).await;
     metrics.drain();
+    host.ask_no_more();
     tracing::info!("told to end; what has begun is finished first");
 }
 

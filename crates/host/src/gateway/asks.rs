@@ -274,8 +274,23 @@ impl Way<'_> {
         }
     }
 
-    /// Asks a person: through the client, or else at the terminal. `None` if there is nobody.
+    /// Asks a person, unless we are ending: then no answer has come, and none is waited for. `None` if there is nobody.
     async fn ask(&self, gateway: &Gateway, key: &str, question: &PersonQuestion) -> Option<ElicitResult> {
+        let mut ending = gateway.ending.subscribe();
+        tokio::select! {
+            biased;
+            _ = ending.wait_for(|ending| *ending) => Some(ElicitResult::cancel()),
+            answer = self.ask_person(gateway, key, question) => answer,
+        }
+    }
+
+    /// Through the client, or else at the terminal.
+    async fn ask_person(
+        &self,
+        gateway: &Gateway,
+        key: &str,
+        question: &PersonQuestion,
+    ) -> Option<ElicitResult> {
         if self.has_form() {
             let answer = self.pass_on(key, InputRequest::Elicit(question.elicitation())).await;
             // What is no answer is none: whatever went wrong, nobody said yes.

@@ -28,6 +28,8 @@ use contexture::server::{
     BoxFuture, Context, Operation, OperationResult, Provider, Registry, Reply, Request, Session,
 };
 
+use tokio::sync::watch;
+
 use crate::catalog::{PAGE_ITEMS, compact};
 use crate::config::{Limits, ServerEntry};
 use crate::consent::{Consent, Person};
@@ -60,6 +62,8 @@ pub(crate) struct Gateway {
     registries: Mutex<Vec<Registry>>,
     /// With one server whose names are left alone: what that one says about itself.
     transparent: RwLock<Option<Declared>>,
+    /// Whether people are not to be asked any more.
+    ending: watch::Sender<bool>,
     this: Weak<Self>,
 }
 
@@ -94,6 +98,7 @@ impl Gateway {
             watches: Watches::new(this.clone()),
             registries: Mutex::default(),
             transparent: RwLock::default(),
+            ending: watch::channel(false).0,
             this: this.clone(),
         })
     }
@@ -137,6 +142,11 @@ impl Gateway {
 
     pub(crate) fn has_models(&self) -> bool {
         self.models.read().unwrap_or_else(PoisonError::into_inner).is_configured()
+    }
+
+    /// Takes back what people are asked, and asks nothing more: nobody has said yes.
+    pub(crate) fn ask_no_more(&self) {
+        self.ending.send_replace(true);
     }
 
     /// Those on whose behalf a server is used.
