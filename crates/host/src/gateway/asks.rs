@@ -19,7 +19,7 @@ use serde_json::Value;
 
 use super::{Gateway, faults};
 use crate::config::{RootsFor, ServerEntry};
-use crate::consent::{Answer, Asking, Kind, NO_PIN, PersonQuestion, Verdict, attributed, review};
+use crate::consent::{Answer, Asking, Kind, NO_PIN, PersonQuestion, Verdict, review};
 use crate::operations::Decision;
 use crate::upstream::{Answered, Desk, wire};
 
@@ -155,7 +155,7 @@ impl Way<'_> {
             InputRequest::Elicit(params) => {
                 let asking = self.asking(entry, Kind::Elicitation);
                 self.permitted(gateway, &format!("{key} consent"), &asking).await?;
-                let params = attributed(&entry.name, params);
+                let params = gateway.attributed(entry, params);
                 self.pass_on(key, InputRequest::Elicit(params)).await.map_err(faults::unanswered)
             }
             InputRequest::CreateMessage(params) => self.sample(gateway, entry, key, *params).await,

@@ -21,7 +21,7 @@ use std::time::Duration;
 
 use contexture::Principal;
 use contexture::model::{
-    ErrorObject, InputRequest, JsonObject, ListChangedCapability, Method, ResourcesCapability,
+    ElicitParams, ErrorObject, InputRequest, JsonObject, ListChangedCapability, Method, ResourcesCapability,
     ServerCapabilities, Tool,
 };
 use contexture::server::{
@@ -31,8 +31,8 @@ use contexture::server::{
 use tokio::sync::watch;
 
 use crate::catalog::{PAGE_ITEMS, compact};
-use crate::config::{Limits, ServerEntry};
-use crate::consent::{Consent, Person};
+use crate::config::{Limits, Scope, ServerEntry};
+use crate::consent::{Consent, Person, attributed};
 use crate::login::Logins;
 use crate::names;
 use crate::operations::{Metrics, Seen};
@@ -142,6 +142,13 @@ impl Gateway {
 
     pub(crate) fn has_models(&self) -> bool {
         self.models.read().unwrap_or_else(PoisonError::into_inner).is_configured()
+    }
+
+    /// What a server asks, said to come from it. A single one that was named on the command line has no name that anybody
+    /// gave it, and clients take us for it.
+    fn attributed(&self, entry: &ServerEntry, params: ElicitParams) -> ElicitParams {
+        let is_nameless = entry.origin.scope == Scope::CommandLine && self.only().is_some();
+        if is_nameless { params } else { attributed(&entry.name, params) }
     }
 
     /// Takes back what people are asked, and asks nothing more: nobody has said yes.
