@@ -126,10 +126,9 @@ fn is_not_found(error: &ErrorObject) -> bool {
     error.code == code::RESOURCE_NOT_FOUND || (error.code == code::INVALID_PARAMS && names_it())
 }
 
-/// Consent was not given.
+/// Consent was not given. The reason is the message, and said once.
 pub(super) fn denied(entry: &ServerEntry, reason: String) -> ErrorObject {
-    let data = json!({ "server": entry.name, "reason": reason });
-    ErrorObject::new(DENIED, reason).data(data)
+    ErrorObject::new(DENIED, reason).data(json!({ "server": entry.name }))
 }
 
 /// What could not be asked of the client, in the words of an answer.
