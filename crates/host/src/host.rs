@@ -155,10 +155,17 @@ impl Host {
         &self.gateway.consent
     }
 
+    /// Takes back every question of ours that a person has not answered yet, and asks no more. What they were about counts as
+    /// denied: whoever ends does not wait for somebody who may be away.
+    pub fn ask_no_more(&self) {
+        self.gateway.ask_no_more();
+    }
+
     /// Ends. Calls in flight have as long as the configuration says; all processes are gone when this returns.
     pub async fn stop(&self) {
         let drain = self.gateway.limits().drain_time;
         let upstreams = self.gateway.upstreams();
+        self.ask_no_more();
         self.gateway.parked.clear();
         join_all(upstreams.iter().map(|upstream| upstream.stop(drain))).await;
     }
@@ -188,10 +195,7 @@ impl Host {
 
     /// With one server whose names are left alone we are that server to clients, and declare what it declares.
     async fn look_through(&self) {
-        let upstreams = self.gateway.upstreams();
-        let mut enabled = upstreams.iter().filter(|upstream| upstream.entry().enabled());
-        let only = enabled.next().filter(|upstream| !upstream.entry().prefix && enabled.next().is_none());
-        let Some(only) = only else { return self.gateway.declare(None) };
+        let Some(only) = self.gateway.only() else { return self.gateway.declare(None) };
         let who = Audience::local(only.entry(), self.gateway.has_models(), false);
         match only.offer(&who).await {
             Ok(offer) => self.gateway.declare(Some(declared(&offer))),

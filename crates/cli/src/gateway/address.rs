@@ -4,12 +4,12 @@ use std::net::SocketAddr;
 
 use crate::exit::Failure;
 
+/// The names of this machine for itself.
+pub(super) const LOOPBACK: [&str; 3] = ["localhost", "127.0.0.1", "[::1]"];
+
 /// Refuses addresses that other machines can reach.
 pub(super) async fn must_be_this_machine(address: &str) -> Result<(), Failure> {
-    let found = tokio::net::lookup_host(address).await;
-    let found: Vec<SocketAddr> =
-        found.map_err(|error| Failure::usage(format!("cannot listen on {address}: {error}")))?.collect();
-    if found.iter().all(|address| address.ip().is_loopback()) {
+    if is_this_machine(address).await? {
         return Ok(());
     }
     let refusal =
@@ -17,6 +17,14 @@ pub(super) async fn must_be_this_machine(address: &str) -> Result<(), Failure> {
     Err(Failure::usage(refusal).hint(Some(
         "--protect ISSUER asks for tokens; --allow-anonymous lets everybody in; 127.0.0.1 is this machine only".to_owned(),
     )))
+}
+
+/// Whether no other machine can reach this address.
+pub(super) async fn is_this_machine(address: &str) -> Result<bool, Failure> {
+    let found = tokio::net::lookup_host(address).await;
+    let found: Vec<SocketAddr> =
+        found.map_err(|error| Failure::usage(format!("cannot listen on {address}: {error}")))?.collect();
+    Ok(found.iter().all(|address| address.ip().is_loopback()))
 }
 
 /// Host and port of a URL.

@@ -9,11 +9,11 @@ pub(crate) mod entry;
 use std::path::Path;
 use std::sync::Arc;
 
+use contexture::Policy;
 use contexture::auth::{Protection, Secret, default_store};
 use contexture::server::HttpServer;
 use contexture::server::http::Bound;
 use contexture::transport::StdioTransport;
-use contexture::{Policy, Server};
 use contexture_host::config::Config;
 use contexture_host::consent::Person;
 use contexture_host::login::{Doorkeeper, Logins};
@@ -73,7 +73,8 @@ impl Gateway<'_> {
             None => self.over_stdio(&host, &metrics, &told, meanwhile).await?,
             Some(address) => {
                 let protection = protection.map(|(protection, _)| protection);
-                let http = self.http(host.server(), &metrics, &logins, protection)?;
+                let http = self.named(host.server().into_http()?, address).await?;
+                let http = self.http(http, &metrics, &logins, protection);
                 let bound = self.bound(http, address, &metrics, &logins).await?;
                 self.over_http(bound, &host, &metrics, &told, meanwhile).await
             }
@@ -105,7 +106,7 @@ impl Gateway<'_> {
                 () = host.look_around() => {}
                 () = told.times(1) => {}
             }
-            Ok(server.serve_until(transport, to_end(told, metrics)).await?)
+            Ok(server.serve_until(transport, to_end(told, host, metrics)).await?)
         };
         Ok(until_told_twice(told, serving, meanwhile(Arc::clone(host), None)).await)
     }
@@ -122,7 +123,7 @@ impl Gateway<'_> {
         F: Future<Output = ()>,
     {
         let url = self.public_url(&bound);
-        let serving = async { Ok(bound.serve_until(to_end(told, metrics)).await?) };
+        let serving = async { Ok(bound.serve_until(to_end(told, host, metrics)).await?) };
         until_told_twice(told, serving, meanwhile(Arc::clone(host), Some(url))).await
     }
 
@@ -146,18 +147,24 @@ impl Gateway<'_> {
         self.face.public_url.clone().unwrap_or_else(|| bound.url())
     }
 
+    /// The names that it answers to. Those of this machine for itself stay where others come beside them: whoever is here
+    /// looks after it.
+    async fn named(&self, http: HttpServer, address: &str) -> Result<HttpServer, Failure> {
+        let public = self.face.public_url.as_deref().and_then(address::authority);
+        let mut names: Vec<&str> = self.face.hosts.iter().map(String::as_str).chain(public).collect();
+        if !names.is_empty() && address::is_this_machine(address).await? {
+            names.extend(address::LOOPBACK);
+        }
+        Ok(names.into_iter().fold(http, |http, name| http.host(name)))
+    }
+
     fn http(
         &self,
-        server: Server,
+        mut http: HttpServer,
         metrics: &Arc<Metrics>,
         logins: &Arc<Logins>,
         protection: Option<Protection>,
-    ) -> Result<HttpServer, Failure> {
-        let mut http = server.into_http()?;
-        let public = self.face.public_url.as_deref().and_then(address::authority);
-        for host in self.face.hosts.iter().map(String::as_str).chain(public) {
-            http = http.host(host);
-        }
+    ) -> HttpServer {
         for origin in &self.face.origins {
             http = http.origin(origin);
         }
@@ -169,10 +176,10 @@ impl Gateway<'_> {
                 Box::pin(std::future::ready(answer))
             });
         }
-        Ok(match protection {
+        match protection {
             Some(protection) => http.route("/login", logins.pages()).protect(protection),
             None => http,
-        })
+        }
     }
 
     /// Whose tokens are taken, and where these people's own logins are kept.
@@ -200,9 +207,10 @@ enum Ended {
 }
 
 /// Ready when no more is to be begun.
-async fn to_end(told: &Told, metrics: &Metrics) {
+async fn to_end(told: &Told, host: &Host, metrics: &Metrics) {
     told.times(1).await;
     metrics.drain();
+    host.ask_no_more();
     tracing::info!("told to end; what has begun is finished first");
 }
 

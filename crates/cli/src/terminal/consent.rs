@@ -6,6 +6,7 @@
 
 use std::io;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use contexture::client::ElicitAnswer;
 use contexture::model::{ElicitResult, ElicitValue, PrimitiveSchema};
@@ -79,9 +80,10 @@ mod system {
                     }
                     // What was typed before is no answer.
                     tcflush(&*tty, QueueSelector::IFlush)?;
-                    let mut keyboard = BufReader::new(Keyboard { tty: &tty, waited_for });
+                    let mut keyboard = BufReader::new(Keyboard { tty: &tty, waited_for: &waited_for });
                     let mut out: &File = &tty;
-                    show(&question, &mut Sheet { input: &mut keyboard, out: &mut out, margin: MARGIN })
+                    let mut sheet = Sheet { input: &mut keyboard, out: &mut out, margin: MARGIN };
+                    show(&question, &mut sheet, &waited_for)
                 });
                 match asked.await {
                     Ok(Ok(answer)) => answer,
@@ -103,7 +105,7 @@ mod system {
     /// What is typed, for as long as the question is of interest and the terminal is ours.
     struct Keyboard<'a> {
         tty: &'a File,
-        waited_for: Arc<AtomicBool>,
+        waited_for: &'a AtomicBool,
     }
 
     impl Read for Keyboard<'_> {
@@ -130,8 +132,13 @@ mod system {
     }
 }
 
-/// Shows a question and reads the answer. A choice alone is one line to type; anything else is a form.
-fn show(question: &PersonQuestion, sheet: &mut Sheet<'_>) -> io::Result<ElicitResult> {
+/// Shows a question and reads the answer. A choice alone is one line to type; anything else is a form. Whoever is asked is
+/// told when nobody waits for their answer any more.
+fn show(
+    question: &PersonQuestion,
+    sheet: &mut Sheet<'_>,
+    waited_for: &AtomicBool,
+) -> io::Result<ElicitResult> {
     writeln!(sheet.out)?;
     for line in safe(&question.message).lines() {
         writeln!(sheet.out, "{}{line}", sheet.margin)?;
@@ -143,6 +150,10 @@ fn show(question: &PersonQuestion, sheet: &mut Sheet<'_>) -> io::Result<ElicitRe
         },
         _ => sheet.fill(&question.form)?,
     };
+    if !waited_for.load(Ordering::Relaxed) {
+        writeln!(sheet.out, "{}taken back: nobody waits for an answer any more", sheet.margin)?;
+        return Ok(ElicitResult::cancel());
+    }
     Ok(match answer {
         ElicitAnswer::Accept(answers) => ElicitResult::accept(answers),
         ElicitAnswer::Decline => ElicitResult::decline(),
@@ -162,7 +173,8 @@ mod tests {
         let question = PersonQuestion { server: "files".to_owned(), message, form };
         let mut shown = Vec::new();
         let mut sheet = Sheet { input: &mut typed.as_bytes(), out: &mut shown, margin: "contexture | " };
-        let answer = show(&question, &mut sheet).expect("memory does not fail");
+        let waited_for = AtomicBool::new(true);
+        let answer = show(&question, &mut sheet, &waited_for).expect("memory does not fail");
         (answer, String::from_utf8(shown).expect("text"))
     }
 
@@ -192,6 +204,21 @@ mod tests {
             );
             assert!(shown.contains("1  Allow once") && shown.contains("3  Deny"), "{shown}");
         }
+    }
+
+    #[test]
+    fn a_question_that_nobody_waits_for_is_taken_back_in_words() {
+        let question =
+            PersonQuestion { server: "files".to_owned(), message: "Allow it?".to_owned(), form: choice() };
+        let mut shown = Vec::new();
+        let mut sheet = Sheet { input: &mut "".as_bytes(), out: &mut shown, margin: "contexture | " };
+        let answer = show(&question, &mut sheet, &AtomicBool::new(false)).expect("memory does not fail");
+        assert_eq!(Answer::from(&answer), Answer::Dismissed);
+        let shown = String::from_utf8(shown).expect("text");
+        assert!(
+            shown.lines().last().is_some_and(|line| line.starts_with("contexture | taken back")),
+            "{shown}"
+        );
     }
 
     // covers: ELIC-UI-REVIEW

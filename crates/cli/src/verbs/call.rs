@@ -6,6 +6,7 @@ use std::io::Read;
 
 use contexture::model::{JsonObject, ProgressParams, Tool};
 use contexture::{Client, Error};
+use contexture_host::gateway::DENIED;
 
 use super::{hint, list, print, show};
 use crate::arguments;
@@ -34,7 +35,9 @@ pub(super) async fn call(client: Client, wanted: Wanted<'_>, target: &Target) ->
         // A tool that is not listed need not be missing; only the server can say.
         Err(error) => {
             let names = tools.iter().map(|tool| tool.name.as_str());
-            let proposal = if known.is_none() { nearest::proposal(wanted.tool, names) } else { None };
+            // One that is denied is not listed either; another one is not what was meant.
+            let is_missing = known.is_none() && !is_denied(&error);
+            let proposal = if is_missing { nearest::proposal(wanted.tool, names) } else { None };
             let failure = Failure::from(error);
             let hint = proposal.or_else(|| hint::capability(&failure.words(), target));
             return Err(failure.hint(hint));
@@ -50,6 +53,11 @@ pub(super) async fn call(client: Client, wanted: Wanted<'_>, target: &Target) ->
         return Err(Failure::tool(text).hint(hint));
     }
     print(target.format, &*reply, || show::contents(&reply.content, target.raw))
+}
+
+/// Whether a gateway's policy is what stands in the way.
+fn is_denied(error: &Error) -> bool {
+    matches!(error, Error::Remote(error) if error.code == DENIED)
 }
 
 fn arguments_for(base: JsonObject, wanted: &Wanted<'_>, known: Option<&Tool>) -> Result<JsonObject, Failure> {

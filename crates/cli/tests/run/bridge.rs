@@ -1,6 +1,7 @@
 //! One server, from any transport and era to any other.
 
 use contexture::Client;
+use contexture::client::{ElicitAnswer, Elicitation};
 use contexture::revision::Revision;
 use contexture::transport::ChildCommand;
 use serde_json::json;
@@ -63,6 +64,44 @@ async fn a_command_is_a_command_of_another_era() {
         let bridge = over_a_pipe(&home, &["bridge", "--era", "legacy", "--", &server, "demo"]);
         let client = Client::builder().revisions(revisions).spawn(bridge).await.expect("a client");
         is_the_demo(&client).await;
+        client.close().await;
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_is_not_there_is_not_taken_for_an_empty_one() {
+    let home = Home::new();
+    for server in [&["http://127.0.0.1:1/mcp"][..], &["--", "/nowhere/at/all"]] {
+        let gateway = Gateway::start(&home, &[&["bridge", "--listen", "127.0.0.1:0"], server].concat());
+        for revisions in ERAS {
+            let client = gateway.client_of(revisions).await;
+            let listed = client.tools().await.expect_err("nothing").to_string();
+            let called =
+                client.call("add", json!({ "a": 1, "b": 2 })).await.expect_err("nothing").to_string();
+            for error in [listed, called] {
+                assert!(error.contains("is not available"), "{server:?}: {error}");
+            }
+        }
+    }
+}
+
+/// The server has no name here that anybody gave it.
+#[tokio::test]
+async fn questions_are_the_servers_own_through_any_number_of_bridges() {
+    let home = Home::new();
+    let near = Gateway::start(&home, &["bridge", "--listen", "127.0.0.1:0", "--", &home.server(), "demo"]);
+    for revisions in ERAS {
+        let (asked, kept) = std::sync::mpsc::channel();
+        let elicitation = Elicitation::new(move |question| {
+            let _ = asked.send(question.message().to_owned());
+            std::future::ready(ElicitAnswer::accept([("name", "Ada")]))
+        });
+        let bridge = over_a_pipe(&home, &["bridge", &near.url]);
+        let client = Client::builder().revisions(revisions).elicitation(elicitation);
+        let client = client.spawn(bridge).await.expect("a client");
+        let reply = client.call("greet", json!({ "greeting": "Hello" })).await.expect("an answer");
+        assert_eq!(reply.text(), "Hello, Ada!");
+        assert_eq!(kept.try_iter().collect::<Vec<_>>(), ["Whom shall I greet?"]);
         client.close().await;
     }
 }

@@ -88,6 +88,8 @@ async fn a_gateway_that_ends_takes_no_new_clients() {
     gateway.terminate();
     let url = gateway.url.clone();
     until("nobody else gets in", async || Client::connect(url.as_str()).await.is_err()).await;
+    let address = url.strip_prefix("http://").and_then(|rest| rest.split('/').next()).expect("an address");
+    assert!(std::net::TcpStream::connect(address).is_err(), "a probe sees that it is not ready");
     assert!(!calls[0].is_finished(), "what has begun goes on");
 }
 

@@ -67,6 +67,31 @@ async fn doors_have_the_guard_of_the_endpoint() {
     }
 }
 
+/// Another name takes nothing away from those of this machine for itself, behind which health is looked after.
+#[tokio::test]
+async fn names_are_added_to_those_of_this_machine() {
+    let home = Home::new();
+    let config = home.config(&json!({ "one": home.demo() }));
+    let server = home.server();
+    let run: &[&str] = &["run", "--config", &config, "--listen", "127.0.0.1:0"];
+    let bridge: &[&str] = &["bridge", "--listen", "127.0.0.1:0"];
+    let cases: [(&[&str], &[&str], &[&str]); 3] = [
+        (run, &["--host", "my.box"], &[]),
+        (run, &["--public-url", "https://my.box/mcp"], &[]),
+        (bridge, &["--host", "my.box"], &["--", &server, "demo"]),
+    ];
+    for (before, names, after) in cases {
+        let gateway = Gateway::start(&home, &[before, names, after].concat());
+        for host in [None, Some("localhost"), Some("[::1]"), Some("my.box")] {
+            let answer = gateway.get("/healthz", host);
+            assert!(answer.starts_with("HTTP/1.1 200"), "{names:?} {host:?}: {answer}");
+        }
+        assert!(!gateway.tools().await.is_empty(), "{names:?}");
+        let answer = gateway.get("/healthz", Some("evil.example"));
+        assert!(answer.starts_with("HTTP/1.1 403") && answer.contains("--host"), "{names:?}: {answer}");
+    }
+}
+
 #[test]
 fn other_machines_are_not_served_unless_somebody_says_so() {
     let home = Home::new();

@@ -34,3 +34,19 @@ async fn without_a_terminal_it_is_one_json_object_a_line_and_never_an_argument()
     assert!(line["principal"].is_string() && line["level"] == "DEBUG", "{line}");
     assert!(!gateway.said().join("\n").contains("hunter2"));
 }
+
+/// Of several servers, the one that talks beside the protocol is named.
+#[tokio::test]
+async fn what_is_no_message_is_said_of_its_server() {
+    let home = Home::new();
+    let chatty = format!("echo Welcome; exec {} demo", home.server());
+    let chatty = json!({ "command": "/bin/sh", "args": ["-c", chatty] });
+    let config = home.config(&json!({ "chatty": chatty, "one": home.demo() }));
+    let gateway = Gateway::start(&home, &["run", "--config", &config, "--listen", "127.0.0.1:0"]);
+    assert!(gateway.tools().await.iter().any(|tool| tool == "chatty__echo"));
+    let said = gateway.said();
+    let lines = said.iter().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    let skipped: Vec<Value> =
+        lines.filter(|line| line["message"] == "skipped a line that is not a message").collect();
+    assert!(!skipped.is_empty() && skipped.iter().all(|line| line["server"] == "chatty"), "{said:?}");
+}

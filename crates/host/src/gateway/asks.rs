@@ -19,7 +19,7 @@ use serde_json::Value;
 
 use super::{Gateway, faults};
 use crate::config::{RootsFor, ServerEntry};
-use crate::consent::{Answer, Asking, Kind, NO_PIN, PersonQuestion, Verdict, attributed, review};
+use crate::consent::{Answer, Asking, Kind, NO_PIN, PersonQuestion, Verdict, review};
 use crate::operations::Decision;
 use crate::upstream::{Answered, Desk, wire};
 
@@ -156,7 +156,7 @@ impl Way<'_> {
             InputRequest::Elicit(params) => {
                 let asking = self.asking(entry, Kind::Elicitation);
                 self.permitted(gateway, &format!("consent of {key}"), &asking).await?;
-                let params = attributed(&entry.name, params);
+                let params = gateway.attributed(entry, params);
                 self.pass_on(key, InputRequest::Elicit(params)).await.map_err(faults::unanswered)
             }
             InputRequest::CreateMessage(params) => self.sample(gateway, entry, key, *params).await,
@@ -186,7 +186,7 @@ impl Way<'_> {
         key: &str,
         mut params: CreateMessageParams,
     ) -> Answered {
-        if !gateway.is_transparent() {
+        if gateway.only().is_none() {
             // To the client we are one server: what it added would be of all servers behind us.
             params.include_context = None;
         }
@@ -275,8 +275,23 @@ impl Way<'_> {
         }
     }
 
-    /// Asks a person: through the client, or else at the terminal. `None` if there is nobody.
+    /// Asks a person, unless we are ending: then no answer has come, and none is waited for. `None` if there is nobody.
     async fn ask(&self, gateway: &Gateway, key: &str, question: &PersonQuestion) -> Option<ElicitResult> {
+        let mut ending = gateway.ending.subscribe();
+        tokio::select! {
+            biased;
+            _ = ending.wait_for(|ending| *ending) => Some(ElicitResult::cancel()),
+            answer = self.ask_person(gateway, key, question) => answer,
+        }
+    }
+
+    /// Through the client, or else at the terminal.
+    async fn ask_person(
+        &self,
+        gateway: &Gateway,
+        key: &str,
+        question: &PersonQuestion,
+    ) -> Option<ElicitResult> {
         if self.has_form() {
             let answer = self.pass_on(key, InputRequest::Elicit(question.elicitation())).await;
             // What is no answer is none: whatever went wrong, nobody said yes.

@@ -113,7 +113,7 @@ impl Call<'_> {
             if self.may_be_made_again(&failure) && std::mem::take(&mut again) {
                 continue;
             }
-            return Err(faults::of(self.target.entry(), self.context, self.target.method, failure));
+            return Err(self.fault(failure));
         }
     }
 

@@ -186,7 +186,24 @@ impl Gateway {
         self.build(context, &logins)
     }
 
-    /// The same, but having waited for all servers that are being started.
+    /// The same for lists, which would be empty where the only server there is, shown as it is, is not there.
+    ///
+    /// # Errors
+    /// What calls to that server are told.
+    pub(super) async fn view_of_one(self: &Arc<Self>, context: &Context) -> Result<Arc<View>, ErrorObject> {
+        let view = self.view(context).await;
+        let Some((served, unavailable)) = self.only().and_then(|only| view.gone(&only)) else {
+            return Ok(view);
+        };
+        let who = self.audience(context, served.upstream.entry(), served.personal);
+        let tried = tokio::time::timeout(self.limits().list_grace, served.upstream.try_again(&who)).await;
+        match tried.unwrap_or_else(|_| Err(unavailable.clone())) {
+            Ok(()) => Ok(self.view(context).await),
+            Err(unavailable) => Err(faults::unavailable(&unavailable).error),
+        }
+    }
+
+    /// The same as [`view`](Self::view), but having waited for all servers that are being started.
     async fn whole_view(self: &Arc<Self>, context: &Context) -> Arc<View> {
         let logins = self.logins_of(context.principal()).await;
         join_all(self.wanted(context, &logins).await).await;
@@ -314,6 +331,13 @@ impl Gateway {
 }
 
 impl View {
+    /// This server, if it has failed and so offers nothing, and why. One that is being started is told of by a change.
+    fn gone(&self, upstream: &Arc<Upstream>) -> Option<(&Served, &Unavailable)> {
+        let served = self.servers.iter().find(|served| Arc::ptr_eq(&served.upstream, upstream))?;
+        let unavailable = served.unavailable.as_ref().filter(|it| it.state != State::Starting)?;
+        (!served.only_login).then_some((served, unavailable))
+    }
+
     /// The server that something of this name would belong to, if that is why it is not there.
     fn absent(&self, name: &str) -> Option<&Served> {
         let by_name = self.catalog.absent(name).and_then(|(entry, _)| {

@@ -8,9 +8,9 @@ use contexture::{Context, Error};
 use serde_json::{Value, json};
 use url::Url;
 
-use super::{DENIED, milliseconds};
+use super::{DENIED, Gateway, milliseconds};
 use crate::config::ServerEntry;
-use crate::consent::{Outcome, attributed};
+use crate::consent::Outcome;
 use crate::upstream::{Unavailable, shortened};
 
 /// How a call that failed is told and recorded.
@@ -38,7 +38,13 @@ pub(super) fn unavailable(unavailable: &Unavailable) -> Fault {
 }
 
 /// A call did not come to an answer.
-pub(super) fn of(entry: &ServerEntry, context: &Context, method: Method, failure: Error) -> Fault {
+pub(super) fn of(
+    gateway: &Gateway,
+    entry: &ServerEntry,
+    context: &Context,
+    method: Method,
+    failure: Error,
+) -> Fault {
     let name = &entry.name;
     let told = |state: &str, message: String| {
         ErrorObject::internal(shortened(message)).data(json!({ "server": name, "state": state }))
@@ -49,7 +55,7 @@ pub(super) fn of(entry: &ServerEntry, context: &Context, method: Method, failure
                 error.code = context.revision().rules().not_found_code;
             }
             let audit = Outcome::Error(error.code);
-            if error.code == code::URL_ELICITATION_REQUIRED && !introduce(name, &mut error) {
+            if error.code == code::URL_ELICITATION_REQUIRED && !introduce(gateway, entry, &mut error) {
                 let message = format!("the server {name:?} sends people to an address that is no web page");
                 error = told("misbehaved", message);
             }
@@ -92,13 +98,14 @@ pub(super) fn of(entry: &ServerEntry, context: &Context, method: Method, failure
 }
 
 /// Says which server it is that wants people to visit an address first; `false` if that is not one for people.
-fn introduce(server: &str, error: &mut ErrorObject) -> bool {
+fn introduce(gateway: &Gateway, entry: &ServerEntry, error: &mut ErrorObject) -> bool {
     let Some(wanted) = error.data.as_mut().and_then(|data| data.get_mut("elicitations")) else { return true };
     let Ok(asked) = serde_json::from_value::<Vec<ElicitParams>>(wanted.take()) else { return false };
     if !asked.iter().all(is_for_people) {
         return false;
     }
-    let introduced: Vec<ElicitParams> = asked.into_iter().map(|params| attributed(server, params)).collect();
+    let introduced: Vec<ElicitParams> =
+        asked.into_iter().map(|params| gateway.attributed(entry, params)).collect();
     *wanted = json!(introduced);
     true
 }
@@ -119,10 +126,9 @@ fn is_not_found(error: &ErrorObject) -> bool {
     error.code == code::RESOURCE_NOT_FOUND || (error.code == code::INVALID_PARAMS && names_it())
 }
 
-/// Consent was not given.
+/// Consent was not given. The reason is the message, and said once.
 pub(super) fn denied(entry: &ServerEntry, reason: String) -> ErrorObject {
-    let data = json!({ "server": entry.name, "reason": reason });
-    ErrorObject::new(DENIED, reason).data(data)
+    ErrorObject::new(DENIED, reason).data(json!({ "server": entry.name }))
 }
 
 /// What could not be asked of the client, in the words of an answer.

@@ -189,8 +189,8 @@ impl Call<'_> {
         }
     }
 
-    fn fault(&self, error: Error) -> Fault {
-        faults::of(self.target.entry(), self.context, self.target.method, error)
+    pub(super) fn fault(&self, error: Error) -> Fault {
+        faults::of(self.gateway, self.target.entry(), self.context, self.target.method, error)
     }
 }
 

@@ -21,16 +21,18 @@ use std::time::Duration;
 
 use contexture::Principal;
 use contexture::model::{
-    ErrorObject, InputRequest, JsonObject, ListChangedCapability, Method, ResourcesCapability,
+    ElicitParams, ErrorObject, InputRequest, JsonObject, ListChangedCapability, Method, ResourcesCapability,
     ServerCapabilities, Tool,
 };
 use contexture::server::{
     BoxFuture, Context, Operation, OperationResult, Provider, Registry, Reply, Request, Session,
 };
 
+use tokio::sync::watch;
+
 use crate::catalog::{PAGE_ITEMS, compact};
-use crate::config::{Limits, ServerEntry};
-use crate::consent::{Consent, Person};
+use crate::config::{Limits, Scope, ServerEntry};
+use crate::consent::{Consent, Person, attributed};
 use crate::login::Logins;
 use crate::names;
 use crate::operations::{Metrics, Seen};
@@ -60,6 +62,8 @@ pub(crate) struct Gateway {
     registries: Mutex<Vec<Registry>>,
     /// With one server whose names are left alone: what that one says about itself.
     transparent: RwLock<Option<Declared>>,
+    /// Whether people are not to be asked any more.
+    ending: watch::Sender<bool>,
     this: Weak<Self>,
 }
 
@@ -94,6 +98,7 @@ impl Gateway {
             watches: Watches::new(this.clone()),
             registries: Mutex::default(),
             transparent: RwLock::default(),
+            ending: watch::channel(false).0,
             this: this.clone(),
         })
     }
@@ -120,9 +125,11 @@ impl Gateway {
         *self.transparent.write().unwrap_or_else(PoisonError::into_inner) = declared;
     }
 
-    /// Whether there is one server only, shown as it is.
-    fn is_transparent(&self) -> bool {
-        self.transparent.read().unwrap_or_else(PoisonError::into_inner).is_some()
+    /// The one server, where there is one only and its names are left alone: to clients we are that one.
+    pub(crate) fn only(&self) -> Option<Arc<Upstream>> {
+        let upstreams = self.upstreams();
+        let mut enabled = upstreams.iter().filter(|upstream| upstream.entry().enabled());
+        enabled.next().filter(|upstream| !upstream.entry().prefix && enabled.next().is_none()).cloned()
     }
 
     pub(crate) fn limits(&self) -> Arc<Limits> {
@@ -135,6 +142,18 @@ impl Gateway {
 
     pub(crate) fn has_models(&self) -> bool {
         self.models.read().unwrap_or_else(PoisonError::into_inner).is_configured()
+    }
+
+    /// What a server asks, said to come from it. A single one that was named on the command line has no name that anybody
+    /// gave it, and clients take us for it.
+    fn attributed(&self, entry: &ServerEntry, params: ElicitParams) -> ElicitParams {
+        let is_nameless = entry.origin.scope == Scope::CommandLine && self.only().is_some();
+        if is_nameless { params } else { attributed(&entry.name, params) }
+    }
+
+    /// Takes back what people are asked, and asks nothing more: nobody has said yes.
+    pub(crate) fn ask_no_more(&self) {
+        self.ending.send_replace(true);
     }
 
     /// Those on whose behalf a server is used.
@@ -206,7 +225,7 @@ impl Gateway {
         list: Method,
         cursor: Option<String>,
     ) -> OperationResult {
-        let view = self.view(context).await;
+        let view = self.view_of_one(context).await?;
         let page = view.catalog.list(list, context.revision(), cursor.as_deref(), PAGE_ITEMS)?;
         Ok(Reply::Encoded(page))
     }

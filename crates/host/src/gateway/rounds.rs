@@ -15,7 +15,6 @@ use serde_json::{Value, json};
 
 use super::asks::{Way, passed_key};
 use super::calls::{BEGUN, Call, Failure};
-use super::faults;
 use crate::upstream::{Lease, Voice};
 
 /// Under which what a round asks is kept.
@@ -95,10 +94,7 @@ impl Call<'_> {
         }
         match outcome {
             // What was answered may have been done with it: this is not begun anew.
-            Err(error) if round.is_some() => {
-                let (entry, method) = (self.target.entry(), self.target.method);
-                Err(faults::of(entry, self.context, method, error).into())
-            }
+            Err(error) if round.is_some() => Err(self.fault(error).into()),
             outcome => Ok(outcome?),
         }
     }

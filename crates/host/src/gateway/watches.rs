@@ -160,7 +160,8 @@ impl Gateway {
         let subscribed = subscribe(&upstream, &who, &original).await.map_err(|fault| match fault {
             Refused::Unavailable(unavailable) => faults::unavailable(&unavailable).error,
             Refused::By(error) => {
-                faults::of(upstream.entry(), context, contexture::model::Method::ResourcesRead, error).error
+                let method = contexture::model::Method::ResourcesRead;
+                faults::of(self, upstream.entry(), context, method, error).error
             }
         })?;
         let watch = Watch { holders: 1, upstream, who, original, subscribed: Some(subscribed) };

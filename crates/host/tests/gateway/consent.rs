@@ -1,15 +1,20 @@
 //! Nothing reaches a server that was not let through.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use contexture::Client;
 use contexture::client::{Builder, ElicitAnswer, Elicitation};
-use contexture_host::consent::PolicyConfig;
+use contexture::model::ElicitResult;
+use contexture::revision::Era;
+use contexture::server::BoxFuture;
+use contexture_host::Services;
+use contexture_host::consent::{Person, PersonQuestion, PolicyConfig};
 use contexture_host::gateway::DENIED;
 use serde_json::json;
 
 use super::rich;
-use super::support::{ERAS, Gate, Site, Wire, at, config, named, pairings, refused};
+use super::support::{ERAS, Gate, Site, Wire, at, config, named, pairings, refused, until};
 
 /// A person who says the same to everything, and remembers what was asked.
 fn person(says: &'static str) -> (Builder, Arc<Mutex<Vec<String>>>) {
@@ -96,6 +101,59 @@ async fn what_a_known_person_always_allows_is_not_asked_again() {
         gate.host.stop().await;
     })
     .await;
+}
+
+/// Somebody who is asked, and away.
+#[derive(Clone, Default)]
+struct Away {
+    asked: Arc<AtomicUsize>,
+    taken_back: Arc<AtomicUsize>,
+}
+
+impl Person for Away {
+    fn ask(&self, _: PersonQuestion) -> BoxFuture<ElicitResult> {
+        struct Asked(Arc<AtomicUsize>);
+        impl Drop for Asked {
+            fn drop(&mut self) {
+                self.0.fetch_add(1, Ordering::SeqCst);
+            }
+        }
+        self.asked.fetch_add(1, Ordering::SeqCst);
+        let asked = Asked(Arc::clone(&self.taken_back));
+        Box::pin(async move {
+            let _asked = asked;
+            std::future::pending().await
+        })
+    }
+}
+
+/// Whoever ends does not wait for people who are away, and nothing is done that nobody has allowed.
+#[tokio::test]
+async fn told_to_end_what_was_not_answered_is_denied() {
+    for era in ERAS {
+        let behind = Site::of(rich::server(Era::Modern)).await;
+        let mut config = config(vec![at("up", &behind.url)]);
+        config.policy = PolicyConfig::default();
+        let away = Away::default();
+        let services = Services { person: Some(Arc::new(away.clone())), ..Services::default() };
+        let gate = Gate::with(config, services).await;
+        let client = gate.connect(Client::builder(), era, Wire::Http).await;
+        let given_up = client.clone();
+        let given_up = tokio::spawn(async move { given_up.call("up__echo", json!({ "text": "x" })).await });
+        until("they are asked", || async { (away.asked.load(Ordering::SeqCst) == 1).then_some(()) }).await;
+        given_up.abort();
+        until("nobody waits any more", || async {
+            (away.taken_back.load(Ordering::SeqCst) == 1).then_some(())
+        })
+        .await;
+        let call = tokio::spawn(async move { client.call("up__echo", json!({ "text": "x" })).await });
+        until("they are asked again", || async { (away.asked.load(Ordering::SeqCst) == 2).then_some(()) })
+            .await;
+        gate.host.ask_no_more();
+        assert_eq!(refused(call.await.expect("no panic")).code, DENIED, "{era:?}");
+        assert_eq!(away.taken_back.load(Ordering::SeqCst), 2, "{era:?}");
+        gate.host.stop().await;
+    }
 }
 
 /// Names that a client is shown.

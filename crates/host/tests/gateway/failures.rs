@@ -41,6 +41,43 @@ async fn a_server_that_cannot_be_started_hides_nobody() {
     gate.host.stop().await;
 }
 
+/// To clients we are that server, and it is not empty.
+#[tokio::test]
+async fn a_single_server_that_is_not_there_is_not_taken_for_an_empty_one() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = listener.local_addr().expect("an address").to_string();
+    drop(listener);
+    let mut entry = at("up", &format!("http://{address}/mcp"));
+    entry.prefix = false;
+    let gate = Gate::start(config(vec![entry])).await;
+    let mut clients = Vec::new();
+    for era in ERAS {
+        let client = gate.client(era, Wire::Http).await;
+        let refusals = [
+            refused(client.tools().await.map_err(|partial| partial.reason)),
+            refused(client.prompts().await.map_err(|partial| partial.reason)),
+            refused(client.resources().await.map_err(|partial| partial.reason)),
+            refused(client.resource_templates().await.map_err(|partial| partial.reason)),
+            refused(client.call("echo", json!({ "text": "" })).await),
+        ];
+        for error in refusals {
+            assert!(error.message.contains("\"up\" is not available"), "{era:?}: {error}");
+            assert_eq!(error.data.expect("data")["server"], "up", "{era:?}");
+        }
+        clients.push(client);
+    }
+    let http = rich::server(Era::Modern).into_http().expect("a server");
+    let bound = http.bind(&address).await.expect("the same port");
+    tokio::spawn(bound.serve());
+    for client in clients {
+        until("it is there", || async {
+            client.tools().await.ok()?.iter().any(|tool| tool.name == "echo").then_some(())
+        })
+        .await;
+    }
+    gate.host.stop().await;
+}
+
 #[tokio::test]
 async fn a_server_that_dies_in_a_call_is_started_again() {
     for server in ERAS {

@@ -138,7 +138,11 @@ impl Gate {
     }
 
     pub(crate) async fn start(config: Config) -> Self {
-        let host = Host::start(config, Services::default()).await.expect("a configuration that makes sense");
+        Self::with(config, Services::default()).await
+    }
+
+    pub(crate) async fn with(config: Config, services: Services) -> Self {
+        let host = Host::start(config, services).await.expect("a configuration that makes sense");
         let site = Site::of(host.server()).await;
         Self { host, site, _behind: None }
     }

@@ -28,7 +28,7 @@ impl Connection {
     /// Reads a message; `of` is the request of ours that it came beside the answer of, where that is known.
     pub(super) fn receive(&mut self, mut line: Bytes, of: Option<&RequestId>) -> Option<Stop> {
         if !std::mem::replace(&mut self.begun, true) && line.starts_with(BOM) {
-            tracing::warn!("the server began with a byte order mark");
+            tracing::warn!(server = self.named(), "the server began with a byte order mark");
             line = line.slice(BOM.len()..);
         }
         match self.decoder.frame(&line) {
@@ -85,6 +85,11 @@ impl Connection {
         self.garbage(&refusal.error.message, received)
     }
 
+    /// What the application calls the server, for whoever reads of several.
+    fn named(&self) -> Option<&str> {
+        self.hub.config.server_name.as_deref()
+    }
+
     pub(super) fn garbage(&mut self, what: &str, received: &[u8]) -> Option<Stop> {
         count(&self.link.counters.garbage);
         self.garbage += 1;
@@ -92,7 +97,12 @@ impl Connection {
         // The first few are worth a line in the log, a flood is not.
         if self.garbage <= 10 {
             let line = String::from_utf8_lossy(&received[..received.len().min(EXCERPT)]);
-            tracing::warn!(what, line = &*line, "skipped a line that is not a message");
+            tracing::warn!(
+                server = self.named(),
+                what,
+                line = &*line,
+                "skipped a line that is not a message"
+            );
         }
         if self.garbage <= limit {
             return None;
@@ -104,7 +114,7 @@ impl Connection {
     fn response(&mut self, response: Response<'_>, line: &Bytes) {
         let Some(id) = response.id else {
             count(&self.link.counters.unknown_responses);
-            tracing::warn!("the server could not read one of our messages");
+            tracing::warn!(server = self.named(), "the server could not read one of our messages");
             return;
         };
         let outcome = match response.outcome {

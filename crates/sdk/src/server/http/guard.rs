@@ -94,7 +94,10 @@ impl Guard {
         if same && self.permits_host(&host) {
             return Ok(host);
         }
-        refuse(StatusCode::FORBIDDEN, "this host and port are not served; HttpServer::host permits others")
+        refuse(
+            StatusCode::FORBIDDEN,
+            "this host and port are not served; others are permitted by HttpServer::host, or contexture run --host",
+        )
     }
 
     fn permits_host(&self, host: &Authority) -> bool {
