@@ -199,7 +199,9 @@ fn plan(suite: &Suite, wish: &Wish) -> Result<Vec<Turn>, String> {
     if wish.sides.is_none() {
         // Six of its scenarios do not hold yet; until they do, it is run when it is asked for.
         turns.retain(|turn| !matches!(turn.side, Side::Gateway(_)));
-        println!("!! conformance through the gateway is NOT part of this run: cargo xtask conformance gateway");
+        println!(
+            "!! conformance through the gateway is NOT part of this run: cargo xtask conformance gateway"
+        );
     }
     Ok(turns)
 }
