@@ -9,7 +9,7 @@ use std::time::Instant;
 use bytes::Bytes;
 use contexture::Error;
 use contexture::client::{Client, Forward, Forwarded};
-use contexture::model::{ErrorObject, Meta, Method, key};
+use contexture::model::{CallToolResult, ErrorObject, Meta, Method, code, key};
 use contexture::server::{Context, OperationResult, Reply};
 use serde::Deserialize;
 
@@ -61,13 +61,27 @@ impl Call<'_> {
             Err(fault) => fault.audit,
         });
         drop(recorded);
-        let Forwarded { revision, result, .. } = outcome.map_err(|fault| fault.error)?;
+        let Forwarded { revision, result, .. } = match outcome {
+            Ok(forwarded) => forwarded,
+            // Its era has no word for this but a tool's own.
+            Err(fault) if self.lacks_a_word_for(&fault.error) => {
+                return Ok(Reply::Tool(CallToolResult::error(fault.error.message)));
+            }
+            Err(fault) => return Err(fault.error),
+        };
         let slug = self.target.served().slug.as_deref();
         Ok(Reply::Forwarded { result: outward(slug, self.target.method, result), from: revision })
     }
 
     fn asking(&self) -> Asking<'_> {
         self.target.asking(self.context.principal(), self.trace.as_deref())
+    }
+
+    /// Servers of ours tell a gateway that its client cannot do what a tool needs as the modern era does.
+    fn lacks_a_word_for(&self, error: &ErrorObject) -> bool {
+        self.target.method == Method::ToolsCall
+            && error.code == code::MISSING_REQUIRED_CLIENT_CAPABILITY
+            && self.context.revision().rules().has_server_requests
     }
 
     /// An earlier round of this call was let through and reached its server.

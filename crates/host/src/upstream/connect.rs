@@ -61,11 +61,10 @@ async fn dial(
     if let Some(known) = known {
         builder = builder.known_era(known);
     }
-    if declares.is_some() {
-        let desk = Arc::clone(desk);
-        builder =
-            builder.responder(declares.capabilities(), move |_, request| Arc::clone(&desk).answer(request));
-    }
+    let answering = Arc::clone(desk);
+    // Also where nothing can be asked: what else is declared concerns answers.
+    builder =
+        builder.responder(declares.capabilities(), move |_, request| Arc::clone(&answering).answer(request));
     match &entry.transport {
         TransportSpec::Stdio { command, args, env, cwd } => {
             let mut child = ChildCommand::new(command).args(args);

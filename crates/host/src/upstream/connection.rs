@@ -14,7 +14,7 @@ use tokio::sync::Notify;
 use tokio::time::{Instant, sleep_until};
 
 use super::audience::Key;
-use super::desk::{Desk, lock};
+use super::desk::{Changed, Desk, lock};
 use super::{Audience, Upstream};
 
 /// A connection.
@@ -181,15 +181,21 @@ impl Connection {
     fn heard(self: &Arc<Self>, upstream: &Arc<Upstream>, event: Event) -> Option<End> {
         match event {
             Event::Log(message) if self.key.is_of_one() => self.desk.log(message),
-            Event::ToolsChanged | Event::PromptsChanged | Event::ResourcesChanged => {
-                upstream.lists_changed(self)
+            Event::ToolsChanged => {
+                upstream.lists_changed(self, Changed { tools: true, ..Changed::default() })
+            }
+            Event::PromptsChanged => {
+                upstream.lists_changed(self, Changed { prompts: true, ..Changed::default() });
+            }
+            Event::ResourcesChanged => {
+                upstream.lists_changed(self, Changed { resources: true, ..Changed::default() });
             }
             Event::ResourceUpdated(uri) => upstream.resource_updated(self, &uri),
             Event::ElicitationComplete(id) => {
                 self.desk.sessions().iter().for_each(|session| session.url_visited(&id));
             }
             // Among what was missed may have been any of these; and a new session may be one of a new server.
-            Event::Missed(_) | Event::Reconnected => upstream.lists_changed(self),
+            Event::Missed(_) | Event::Reconnected => upstream.lists_changed(self, Changed::default()),
             Event::Closed(how) => return Some(End::Lost(how)),
             Event::SubscriptionEnded => {
                 return Some(End::Lost("the server ended its stream of changes".into()));

@@ -25,7 +25,7 @@ const A_MOMENT: Duration = Duration::from_secs(1);
 const SESSIONS: usize = 64;
 
 /// Lists that are not what they were.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Changed {
     /// The tools.
     pub tools: bool,
@@ -38,6 +38,16 @@ pub struct Changed {
 impl Changed {
     /// All of them.
     pub const ALL: Self = Self { tools: true, prompts: true, resources: true };
+
+    /// These and those.
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        Self {
+            tools: self.tools || other.tools,
+            prompts: self.prompts || other.prompts,
+            resources: self.resources || other.resources,
+        }
+    }
 
     /// Whether anything is different.
     pub fn is_some(self) -> bool {

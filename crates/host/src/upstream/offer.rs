@@ -34,6 +34,9 @@ pub(super) struct Listing {
     again: Option<Weak<Connection>>,
     lister: Weak<Connection>,
     reviving: bool,
+    /// What the server said has changed, since it was last fetched. Clients are told of it also if nothing is different
+    /// in the end: it was, and they may have looked meanwhile.
+    announced: Changed,
 }
 
 impl Upstream {
@@ -155,6 +158,7 @@ impl Upstream {
             (Some(Err(_)) | None, Err(_)) => Changed { tools: false, prompts: false, resources: false },
             _ => Changed::ALL,
         };
+        let changed = changed.and(std::mem::take(&mut circle.listing.announced));
         let failed = fetched.as_ref().is_err_and(|unavailable| unavailable.state != State::LoginNeeded);
         let ready = fetched.is_ok();
         if !stands {
@@ -253,8 +257,11 @@ impl Upstream {
 
     /// A connection says that a list changed: it is fetched over that one, which knows, unless somebody's login is shown on it
     /// and the lists are everybody's.
-    pub(super) fn lists_changed(self: &Arc<Self>, connection: &Arc<Connection>) {
+    pub(super) fn lists_changed(self: &Arc<Self>, connection: &Arc<Connection>, announced: Changed) {
         let who = self.those_of(connection);
+        if let Some(circle) = lock(&self.circles).get_mut(&who.circle()) {
+            circle.listing.announced = circle.listing.announced.and(announced);
+        }
         let is_theirs = connection.key.principal.as_ref().is_none_or(|principal| *principal == who.principal);
         let (fetching, is_new) = self.fetching(&who, is_theirs.then_some(connection));
         if !is_new {

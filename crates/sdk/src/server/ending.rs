@@ -6,8 +6,9 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+use super::Context;
 use super::operation::{OperationResult, Reply};
-use super::output::{Failure, missing_capability};
+use super::output::{Failure, lacks, missing_capability};
 use crate::model::{CallToolResult, ErrorObject, Tool};
 use crate::revision::Rules;
 use crate::schema::Checker;
@@ -17,17 +18,26 @@ pub(super) type ToolOutcome = Result<CallToolResult, Failure>;
 /// How a call of a tool ends.
 pub(super) struct Ending {
     rules: &'static Rules,
+    /// The client passes answers on, also to where a missing capability is an error.
+    passes_on: bool,
     /// The definition of a tool with structured results, and what they are checked with.
     structured: Option<(Arc<Tool>, Option<Arc<Checker>>)>,
 }
 
 impl Ending {
-    pub(super) fn new(rules: &'static Rules, structured: Option<(Arc<Tool>, Option<Arc<Checker>>)>) -> Self {
-        Self { rules, structured }
+    pub(super) fn new(context: &Context, structured: Option<(Arc<Tool>, Option<Arc<Checker>>)>) -> Self {
+        let passes_on = context.peer().capabilities.wants_question_keys();
+        Self { rules: context.rules(), passes_on, structured }
     }
 
     /// The reply to the client.
     pub(super) fn end(self, outcome: ToolOutcome) -> OperationResult {
+        let outcome = match outcome {
+            Err(Failure::Unsupported(capability)) if self.passes_on => {
+                Err(Failure::Protocol(lacks(capability)))
+            }
+            outcome => outcome,
+        };
         let Some((definition, output)) = self.structured else { return reply(outcome, self.rules) };
         let outcome = outcome.and_then(|result| match output {
             Some(output) => check_output(result, &output),

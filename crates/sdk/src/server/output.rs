@@ -56,9 +56,12 @@ impl Failure {
 /// capability to declare; elsewhere it declared its capabilities long ago.
 pub(super) fn missing_capability(capability: Capability, rules: &Rules) -> ErrorObject {
     let message = format!("this needs a client that supports {capability}");
-    if rules.has_server_requests {
-        return ErrorObject::internal(message);
-    }
+    if rules.has_server_requests { ErrorObject::internal(message) } else { lacks(capability) }
+}
+
+/// The error of the modern era for that.
+pub(super) fn lacks(capability: Capability) -> ErrorObject {
+    let message = format!("this needs a client that supports {capability}");
     ErrorObject::new(crate::model::code::MISSING_REQUIRED_CLIENT_CAPABILITY, message)
         .data(serde_json::json!({ "requiredCapabilities": capability.to_json() }))
 }

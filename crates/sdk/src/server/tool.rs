@@ -305,7 +305,7 @@ impl ToolEntry {
         let arguments = arguments.unwrap_or("{}");
         let begun = self.check_arguments(arguments).and_then(|()| {
             let call = Call { context, arguments: Arguments::Json(arguments), uri: None };
-            (self.begin)(&call, self.ending(rules))
+            (self.begin)(&call, self.ending(context))
         });
         match begun {
             Ok(work) => work,
@@ -327,9 +327,9 @@ impl ToolEntry {
         }
     }
 
-    fn ending(&self, rules: &'static Rules) -> Ending {
+    fn ending(&self, context: &Context) -> Ending {
         let structured = self.definition.output_schema.as_ref();
-        Ending::new(rules, structured.map(|_| (Arc::clone(&self.definition), self.output.clone())))
+        Ending::new(context, structured.map(|_| (Arc::clone(&self.definition), self.output.clone())))
     }
 }
 
