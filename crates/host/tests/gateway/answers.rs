@@ -38,7 +38,7 @@ async fn roots_that_are_not_shown_do_not_exist() {
         let client = gate.client(pairing.client, pairing.front).await;
         match client.call("up__roots", ()).await {
             Ok(reply) => assert!(reply.is_error(), "{pairing:?}: {}", reply.text()),
-            Err(Error::Remote(error)) => assert_eq!((pairing.server, error.code), (Era::Modern, -32021)),
+            Err(Error::Remote(error)) => assert_eq!((pairing.client, error.code), (Era::Modern, -32021)),
             Err(other) => panic!("{pairing:?}: {other}"),
         }
         gate.host.stop().await;

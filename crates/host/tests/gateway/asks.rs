@@ -85,7 +85,7 @@ async fn who_cannot_be_asked_is_not() {
             match client.call(tool, ()).await {
                 Ok(reply) => assert!(reply.is_error(), "{pairing:?} {tool}: {}", reply.text()),
                 // The modern era has an error for it, which passes as it is.
-                Err(Error::Remote(error)) => assert_eq!((pairing.server, error.code), (Era::Modern, -32021)),
+                Err(Error::Remote(error)) => assert_eq!((pairing.client, error.code), (Era::Modern, -32021)),
                 Err(other) => panic!("{pairing:?} {tool}: {other}"),
             }
         }
