@@ -27,7 +27,7 @@ use crate::upstream::{LONGEST_CALL, Lease, Place, Question, Questions, Voice, lo
 
 /// Questions that a server asks at once come one after the other; one that follows within this time belongs to the same
 /// round.
-const TOGETHER: Duration = Duration::from_millis(50);
+const TOGETHER: Duration = Duration::from_millis(200);
 
 /// A call that its server works on, and all that belongs to it.
 pub(super) struct Running {
