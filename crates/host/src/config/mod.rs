@@ -42,6 +42,7 @@ pub use entry::{
 pub use expand::Environment;
 pub use fault::{ConfigError, Fault, Severity};
 pub use load::{Proposal, Proposed, load, proposals};
+pub use nearest::near;
 pub use pattern::{Filter, Pattern};
 pub use places::{ConfigFile, Platform, Sources, discover};
 pub use schema::schema;

@@ -1,17 +1,23 @@
-//! The known word that an unknown one may have been meant for.
+//! Known words that an unknown one may have been meant for.
+//!
+//! Letters that were left out, added or mistaken are counted; meaning is not guessed at.
 
-/// Words longer than this are not compared.
+/// Words longer than this are not compared to their end.
 const LONGEST: usize = 64;
+
+/// Those of the known words that are near, the nearest first.
+pub fn near<'a>(wanted: &str, known: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
+    let bound = wanted.chars().count().max(2) / 2;
+    let wanted = wanted.to_lowercase();
+    let measured = known.into_iter().map(|word| (distance(&wanted, &word.to_lowercase()), word));
+    let mut near: Vec<(usize, &str)> = measured.filter(|(distance, _)| *distance <= bound).collect();
+    near.sort_unstable();
+    near.into_iter().map(|(_, word)| word).collect()
+}
 
 /// The nearest of the known words, if it is near.
 pub(super) fn nearest<'a>(wanted: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    let bound = wanted.chars().count().max(2) / 2;
-    known
-        .into_iter()
-        .map(|word| (distance(&wanted.to_lowercase(), &word.to_lowercase()), word))
-        .filter(|(distance, _)| *distance <= bound)
-        .min()
-        .map(|(_, word)| word)
+    near(wanted, known).into_iter().next()
 }
 
 /// How many letters have to change.
@@ -27,4 +33,14 @@ fn distance(one: &str, other: &str) -> usize {
         }
     }
     row.last().copied().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::distance;
+
+    #[test]
+    fn letters_are_counted() {
+        assert_eq!((distance("kitten", "sitting"), distance("", "abc"), distance("a", "a")), (3, 3, 0));
+    }
 }

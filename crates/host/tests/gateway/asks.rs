@@ -57,7 +57,7 @@ async fn the_clients_model_and_its_roots_answer() {
         let model = client.call("up__model", ()).await.unwrap_or_else(|error| panic!("{pairing:?}: {error}"));
         assert_eq!(model.text(), "a model's word", "{pairing:?}");
         let roots = client.call("up__roots", ()).await.unwrap_or_else(|error| panic!("{pairing:?}: {error}"));
-        assert_eq!(roots.text(), "file:///work/here", "{pairing:?}");
+        assert_eq!(roots.text(), "file:///project/here", "{pairing:?}");
         gate.host.stop().await;
     })
     .await;

@@ -200,7 +200,7 @@ pub(crate) fn able() -> Builder {
             })
             .approve_all(),
         )
-        .roots(Roots::new().with(Root::new("file:///work/here")).expect("a root"))
+        .roots(Roots::new().with(Root::new("file:///project/here")).expect("a root"))
 }
 
 /// A client of the person with this name, which is the answer to every question.
