@@ -237,3 +237,37 @@ impl Key {
         proven || self.session.is_some() || self.exclusive
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Origin;
+
+    fn entry(login: LoginFor) -> ServerEntry {
+        let transport = TransportSpec::Http {
+            url: "https://up.example/mcp".into(),
+            headers: Vec::new(),
+            sse: false,
+            socket: None,
+        };
+        let mut entry = ServerEntry::new("up", transport, Origin::command_line());
+        entry.login = login;
+        entry
+    }
+
+    /// Whoever has a login there may get other lists; those must not become everybody's.
+    #[test]
+    fn lists_for_everybody_are_fetched_in_nobodys_name() {
+        let ada = Principal::new("https://issuer.example", "ada");
+        let own = entry(LoginFor::User(Default::default()));
+        let in_whose_name = |entry: &ServerEntry, personal: bool| {
+            let over = Audience::of_connection(entry, Some(&ada), personal);
+            let asked = Audience { principal: ada.clone(), ..over.clone() }.listing(entry);
+            (over.principal, asked.principal)
+        };
+        let nobody = Principal::anonymous();
+        assert_eq!(in_whose_name(&own, false), (nobody.clone(), nobody));
+        assert_eq!(in_whose_name(&own, true), (ada.clone(), ada.clone()));
+        assert_eq!(in_whose_name(&entry(LoginFor::None), false), (ada.clone(), ada.clone()));
+    }
+}
