@@ -1,7 +1,7 @@
 //! From a target on the command line to a connected client.
 //!
-//! A server is a command that is started, one that is reached by its URL, or the built-in demo, served in
-//! this very process. Servers by URL are shown what an earlier login brought; a new one is begun only where
+//! A server is a command that is started, one that is reached by its URL, either as a configuration says, or the built-in
+//! demo, served in this very process. Servers by URL are shown what an earlier login brought; a new one is begun only where
 //! somebody is at a terminal.
 
 use std::sync::Arc;
@@ -12,10 +12,12 @@ use contexture::client::Builder;
 use contexture::model::LoggingMessageParams;
 use contexture::transport::{ChildCommand, PersonTime, Stderr, memory};
 use contexture::{Client, Error, Policy};
+use contexture_host::config::TransportSpec;
 
 use crate::demo;
 use crate::exit::Failure;
 use crate::options::Target;
+use crate::place::Place;
 use crate::tape::taped;
 use crate::terminal::text::safe_line;
 use crate::terminal::{note, person};
@@ -27,16 +29,16 @@ const PROBE: Duration = Duration::from_secs(10);
 /// How soon a clock that stands still for a login is looked at again.
 const LOOK_AGAIN: Duration = Duration::from_millis(250);
 
-/// Connects to the target, within the time that is given for it.
-pub(crate) async fn connect(target: &Target) -> Result<Client, Failure> {
+/// Connects to the server, within the time that is given for it.
+pub(crate) async fn connect(place: &Place, target: &Target) -> Result<Client, Failure> {
     let person = PersonTime::new();
     let client = match target.timeout {
         Some(limit) => tokio::select! {
             biased;
-            client = open(target, &person) => client?,
+            client = open(place, target, &person) => client?,
             () = over(limit, &person) => return Err(Failure::connecting(&Error::Timeout(limit))),
         },
-        None => open(target, &person).await?,
+        None => open(place, target, &person).await?,
     };
     if let Some(noise) = trace::noise() {
         note(&format!("contexture: warning: the server prints what is no message: {noise}"));
@@ -88,24 +90,39 @@ fn authorization(target: &Target, person: &PersonTime) -> Authorization {
     Authorization::visitor(Trip::new(Way::Browser, None, person.clone())).client_name("contexture")
 }
 
-async fn open(target: &Target, person: &PersonTime) -> Result<Client, Failure> {
+async fn open(place: &Place, target: &Target, person: &PersonTime) -> Result<Client, Failure> {
     let policy = Policy::default();
     let line_bytes = policy.line_bytes;
     let builder = prepare(target, policy)?;
-    let client = match target.command.split_first() {
-        _ if target.url().is_some() => {
-            let mut builder =
-                target.headers.iter().fold(builder, |builder, (name, value)| builder.header(name, value));
-            if !target.has_credentials() {
-                builder = builder.authorization(authorization(target, person));
-            }
-            builder.connect(target.url().unwrap_or_default()).await
-        }
-        Some((program, arguments)) => {
-            let command = ChildCommand::new(program).args(arguments);
+    let client = match place {
+        Place::Url(url) => builder_at(builder, place, target, person).connect(url.as_str()).await,
+        Place::Command(command) => {
+            let command = ChildCommand::new(&command[0]).args(&command[1..]);
             builder.spawn(environment(command, target)).await
         }
-        None => {
+        Place::Configured(entry) => match &entry.transport {
+            TransportSpec::Http { url, headers, sse, socket } => {
+                let mut builder =
+                    headers.iter().fold(builder.server_name(&entry.name), |builder, (name, value)| {
+                        builder.header(name, value.expose())
+                    });
+                if *sse {
+                    builder = builder.revisions(&target.revisions_over_sse());
+                }
+                if let Some(socket) = socket {
+                    builder = builder.unix_socket(socket);
+                }
+                builder_at(builder, place, target, person).connect(url.as_str()).await
+            }
+            TransportSpec::Stdio { command, args, env, cwd } => {
+                let command = ChildCommand::new(command).args(args);
+                let command =
+                    env.iter().fold(command, |command, (name, value)| command.env(name, value.expose()));
+                let command = cwd.iter().fold(command, |command, folder| command.current_dir(folder));
+                builder.server_name(&entry.name).spawn(environment(command, target)).await
+            }
+        },
+        Place::Demo => {
             let (ours, theirs) = memory(line_bytes);
             tokio::spawn(demo::server(demo::Options::default()).serve(theirs));
             builder.connect(taped(ours)).await
@@ -116,6 +133,15 @@ async fn open(target: &Target, person: &PersonTime) -> Result<Client, Failure> {
         client.set_log_level(level).await?;
     }
     Ok(client)
+}
+
+/// With the person's own headers, and a login where these say nothing about who asks.
+fn builder_at(builder: Builder, place: &Place, target: &Target, person: &PersonTime) -> Builder {
+    let builder = target.headers.iter().fold(builder, |builder, (name, value)| builder.header(name, value));
+    if target.has_credentials() || place.has_credentials() {
+        return builder;
+    }
+    builder.authorization(authorization(target, person))
 }
 
 fn environment(command: ChildCommand, target: &Target) -> ChildCommand {

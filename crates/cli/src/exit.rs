@@ -127,7 +127,7 @@ impl Failure {
                     note(&format!("  {}", cut(line, DATA)));
                 }
             }
-            Format::Json => {
+            Format::Json | Format::Ndjson => {
                 let mut error = json!({ "kind": kind, "exit": code, "message": self.message });
                 if let Some(data) = &self.data {
                     error["data"] = data.clone();

@@ -10,6 +10,7 @@ mod exit;
 mod gateway;
 mod nearest;
 mod options;
+mod place;
 mod story;
 mod tape;
 mod terminal;

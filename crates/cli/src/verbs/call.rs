@@ -12,20 +12,15 @@ use super::{hint, list, print, show};
 use crate::arguments;
 use crate::exit::Failure;
 use crate::nearest;
-use crate::options::{Format, Target};
+use crate::options::{Calling, Format, Words};
 use crate::terminal::note;
 use crate::terminal::text::safe_line;
 
-/// What to call, and with what.
-pub(super) struct Wanted<'a> {
-    pub(super) tool: &'a str,
-    pub(super) words: &'a [String],
-    pub(super) json: Option<&'a str>,
-    pub(super) unchecked: bool,
-}
-
-pub(super) async fn call(client: Client, wanted: Wanted<'_>, target: &Target) -> Result<(), Failure> {
-    let base = wanted.json.map_or_else(|| Ok(JsonObject::new()), object)?;
+pub(super) async fn call(client: Client, mut words: Words, calling: &Calling) -> Result<(), Failure> {
+    let target = &calling.target;
+    let name = words.wanted("which tool to call")?;
+    let wanted = Wanted { tool: &name, words: &words.rest(), unchecked: calling.unchecked };
+    let base = calling.json.as_deref().map_or_else(|| Ok(JsonObject::new()), object)?;
     let tools = listed(&client).await?;
     let known = tools.iter().find(|known| known.name == wanted.tool);
     let arguments = arguments_for(base, &wanted, known)?;
@@ -53,6 +48,13 @@ pub(super) async fn call(client: Client, wanted: Wanted<'_>, target: &Target) ->
         return Err(Failure::tool(text).hint(hint));
     }
     print(target.format, &*reply, || show::contents(&reply.content, target.raw))
+}
+
+/// What to call, and with what.
+struct Wanted<'a> {
+    tool: &'a str,
+    words: &'a [String],
+    unchecked: bool,
 }
 
 /// Whether a gateway's policy is what stands in the way.

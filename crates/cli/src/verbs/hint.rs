@@ -5,6 +5,7 @@
 
 use crate::exit::Failure;
 use crate::options::Target;
+use crate::place::Place;
 
 /// Which option would give the server what it misses.
 pub(super) fn capability(words: &str, target: &Target) -> Option<String> {
@@ -22,8 +23,8 @@ pub(super) fn capability(words: &str, target: &Target) -> Option<String> {
 }
 
 /// How to log in, where that would help and the person has not said themselves who asks.
-pub(super) fn login(failure: &Failure, target: &Target) -> Option<String> {
-    let url = target.url().filter(|_| !target.has_credentials())?;
+pub(super) fn login(failure: &Failure, place: &Place, target: &Target) -> Option<String> {
+    let url = place.url().filter(|_| !target.has_credentials() && !place.has_credentials())?;
     let scopes = failure.wants_login()?.iter().map(|scope| format!(" --scope={}", quoted(scope)));
     Some(format!("contexture login {}{}", quoted(url), scopes.collect::<String>()))
 }

@@ -12,20 +12,12 @@ use serde_json::json;
 use super::hint::quoted;
 use super::print;
 use crate::exit::Failure;
-use crate::options::Door;
+use crate::options::{Door, LoggingIn};
 use crate::terminal::text::safe_line;
 use crate::trip::{Trip, Way};
 
 /// Where a client secret is looked for: arguments can be seen by everybody on the machine.
 pub(crate) const SECRET: &str = "CONTEXTURE_CLIENT_SECRET";
-
-/// How to log in.
-pub(super) struct Wishes<'a> {
-    pub(super) headless: bool,
-    pub(super) scopes: &'a [String],
-    pub(super) client_id: Option<&'a str>,
-    pub(super) port: Option<u16>,
-}
 
 /// What is printed about a server.
 #[derive(Serialize)]
@@ -54,12 +46,13 @@ struct Login {
     refreshable: bool,
 }
 
-pub(super) async fn login(door: &Door, wishes: Wishes<'_>) -> Result<(), Failure> {
+pub(super) async fn login(wishes: &LoggingIn) -> Result<(), Failure> {
+    let door = &wishes.door;
     let way = if wishes.headless { Way::Headless } else { Way::Browser };
     let trip = Trip::new(way, wishes.port, PersonTime::new());
     let mut authorization =
         Authorization::visitor(trip).client_name("contexture").scopes(wishes.scopes.iter().cloned());
-    if let Some(id) = wishes.client_id {
+    if let Some(id) = &wishes.client_id {
         authorization = authorization.client_id(id);
         if let Ok(secret) = std::env::var(SECRET) {
             authorization = authorization.client_secret(secret);

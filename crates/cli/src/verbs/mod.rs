@@ -2,18 +2,29 @@
 //!
 //! A verb never leaves a process behind: not after an error, and not after Ctrl-C.
 
+mod bench;
 pub(crate) mod bridge;
 mod call;
+mod complete;
 mod config;
+mod doctor;
 mod hint;
 mod list;
 mod login;
+mod logs;
+mod manual;
+mod ping;
 mod policy;
 mod prompt;
+mod raw;
 mod read;
 pub(crate) mod run;
+mod servers;
+mod shell;
 mod show;
 mod signals;
+mod subscribe;
+mod transcripts;
 mod trust;
 
 use std::process::ExitCode;
@@ -25,7 +36,8 @@ use serde::Serialize;
 
 use crate::connect::connect;
 use crate::exit::Failure;
-use crate::options::{Face, Format, Target, Verb};
+use crate::options::{Face, Format, Listing, Target, Verb, Words};
+use crate::place::Place;
 use crate::terminal::text::{safe_json, safe_line};
 use crate::terminal::{self, note};
 
@@ -38,28 +50,55 @@ const CHILDREN: Duration = Duration::from_secs(2);
 /// Does what a verb on a server says.
 pub(crate) fn run(verb: &Verb) -> ExitCode {
     match verb {
-        Verb::Tools(listing) => on(listing.target(), |client| list::tools(client, listing.target())),
-        Verb::Resources(listing) => on(listing.target(), |client| list::resources(client, listing.target())),
-        Verb::Prompts(listing) => on(listing.target(), |client| list::prompts(client, listing.target())),
-        Verb::Call { tool, arguments, json, unchecked, target } => {
-            let json = json.as_deref();
-            let wanted = call::Wanted { tool, words: arguments, json, unchecked: *unchecked };
-            on(target, |client| call::call(client, wanted, target))
+        Verb::Tools(listing) => whole(listing, list::tools),
+        Verb::Resources(listing) => whole(listing, list::resources),
+        Verb::Prompts(listing) => whole(listing, list::prompts),
+        Verb::Call(calling) => {
+            on(&calling.target, calling.words(), |client, words| call::call(client, words, calling))
         }
-        Verb::Read { uri, target } => on(target, |client| read::read(client, uri, target)),
-        Verb::Prompt { name, arguments, target } => {
-            on(target, |client| prompt::prompt(client, name, arguments, target))
+        Verb::Read(reading) => {
+            on(&reading.target, reading.words(), |client, words| read::read(client, words, reading))
         }
-        Verb::Login { headless, scopes, client_id, port, door } => {
-            let wishes =
-                login::Wishes { headless: *headless, scopes, client_id: client_id.as_deref(), port: *port };
-            at(door.format, login::login(door, wishes))
+        Verb::Prompt(prompting) => {
+            on(&prompting.target, prompting.words(), |client, words| prompt::prompt(client, words, prompting))
         }
+        Verb::Login(wishes) => at(wishes.door.format, login::login(wishes)),
         Verb::Logout(door) => at(door.format, login::logout(door)),
         Verb::Auth(door) => at(door.format, login::status(door)),
         Verb::Policy(verb) => at(verb.policies().format, policy::policy(verb)),
         Verb::Trust(trusting) => ended(trusting.format, trust::trust(trusting)),
         Verb::Config(verb) => ended(verb.format(), config::config(verb)),
+        Verb::Complete(completing) => on(&completing.target, completing.words(), |client, words| {
+            complete::complete(client, words, completing)
+        }),
+        Verb::Subscribe(subscribing) => on(&subscribing.target, subscribing.words(), |client, words| {
+            subscribe::subscribe(client, words, subscribing)
+        }),
+        Verb::Logs(whole) => {
+            on(&whole.target, whole.words(), |client, words| logs::logs(client, words, whole))
+        }
+        Verb::Ping(whole) => {
+            on(&whole.target, whole.words(), |client, words| ping::ping(client, words, whole))
+        }
+        Verb::Raw(raw) => on(&raw.target, raw.words(), |client, words| raw::raw(client, words, raw)),
+        Verb::Shell(talking) => shell::run(talking),
+        Verb::Doctor(doctoring) => doctor::run(doctoring),
+        Verb::Add(adding) => servers::add(adding),
+        Verb::Get(naming) => servers::get(naming),
+        Verb::List(overview) => servers::list(overview),
+        Verb::Remove(naming) => servers::remove(naming),
+        Verb::Enable(naming) => servers::enable(naming),
+        Verb::Disable(naming) => servers::disable(naming),
+        Verb::Import(importing) => servers::import(importing),
+        Verb::Export(exporting) => servers::export(exporting),
+        Verb::Record(recording) => transcripts::record(recording),
+        Verb::Replay(replaying) => transcripts::replay(replaying),
+        Verb::Mock(mocking) => transcripts::mock(mocking),
+        Verb::Test(testing) => transcripts::test(testing),
+        Verb::Diff(comparing) => transcripts::diff(comparing),
+        Verb::Bench(benching) => bench::run(benching),
+        Verb::Completions(completions) => manual::completions(completions),
+        Verb::Man(manual) => manual::man(manual),
         // Those that serve are not on a server.
         Verb::Demo { .. } | Verb::AuthServer(_) | Verb::Run(_) | Verb::Bridge(_) => ExitCode::SUCCESS,
     }
@@ -96,18 +135,30 @@ fn at(format: Format, verb: impl Future<Output = Result<(), Failure>>) -> ExitCo
     }
 }
 
-/// Connects, runs, disconnects.
-fn on<F>(target: &Target, verb: impl FnOnce(Client) -> F) -> ExitCode
+/// A verb that is about the server alone.
+fn whole<'a, F>(listing: &'a Listing, verb: impl FnOnce(Client, &'a Target) -> F) -> ExitCode
 where
     F: Future<Output = Result<(), Failure>>,
 {
-    match target.check().and_then(|()| alone(session(target, verb))) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(failure) => {
-            let hint = hint::login(&failure, target);
-            failure.hint(hint).report(target.format)
-        }
-    }
+    let whole = listing.whole();
+    on(&whole.target, whole.words(), |client, words| async move {
+        words.end()?;
+        verb(client, &whole.target).await
+    })
+}
+
+/// Finds the server, connects, runs, disconnects. The verb gets the words that are left.
+fn on<F>(target: &Target, mut words: Words, verb: impl FnOnce(Client, Words) -> F) -> ExitCode
+where
+    F: Future<Output = Result<(), Failure>>,
+{
+    let outcome = target.place(&mut words).and_then(|place| {
+        alone(session(&place, target, |client| verb(client, words))).map_err(|failure| {
+            let hint = hint::login(&failure, &place, target);
+            failure.hint(hint)
+        })
+    });
+    ended(target.format, outcome)
 }
 
 /// Runs on a runtime of its own, which is gone afterwards and takes all children with it.
@@ -142,14 +193,14 @@ fn run_on<T>(
     outcome
 }
 
-async fn session<F>(target: &Target, verb: impl FnOnce(Client) -> F) -> Result<(), Failure>
+async fn session<F>(place: &Place, target: &Target, verb: impl FnOnce(Client) -> F) -> Result<(), Failure>
 where
     F: Future<Output = Result<(), Failure>>,
 {
     let client = tokio::select! {
         biased;
         () = interrupted() => return Err(Failure::interrupted()),
-        client = connect(target) => client?,
+        client = connect(place, target) => client?,
     };
     let outcome = tokio::select! {
         biased;
@@ -169,7 +220,7 @@ where
 fn print(format: Format, result: &impl Serialize, text: impl FnOnce() -> String) -> Result<(), Failure> {
     let mut out = match format {
         Format::Text => text(),
-        Format::Json => {
+        Format::Json | Format::Ndjson => {
             let json = serde_json::to_string(result).map_err(|error| Failure::usage(error.to_string()))?;
             safe_json(&json)
         }

@@ -7,18 +7,15 @@ use super::{list, print, show};
 use crate::arguments;
 use crate::exit::Failure;
 use crate::nearest;
-use crate::options::Target;
+use crate::options::{Prompting, Words};
 
-pub(super) async fn prompt(
-    client: Client,
-    name: &str,
-    words: &[String],
-    target: &Target,
-) -> Result<(), Failure> {
-    let arguments = arguments::of_prompt(words).map_err(Failure::usage)?;
-    let result = match client.prompt(name, arguments).await {
+pub(super) async fn prompt(client: Client, mut words: Words, prompting: &Prompting) -> Result<(), Failure> {
+    let target = &prompting.target;
+    let name = words.wanted("which prompt to fill in")?;
+    let arguments = arguments::of_prompt(&words.rest()).map_err(Failure::usage)?;
+    let result = match client.prompt(&name, arguments).await {
         Ok(result) => result,
-        Err(error) => return Err(Failure::from(error).hint(proposal(&client, name).await)),
+        Err(error) => return Err(Failure::from(error).hint(proposal(&client, &name).await)),
     };
     print(target.format, &result, || {
         result.messages.iter().map(|message| spoken(message, target.raw)).collect()

@@ -5,12 +5,15 @@ use contexture::{Client, Error};
 
 use super::{print, show};
 use crate::exit::Failure;
-use crate::options::{Format, Target};
+use crate::options::{Format, Reading, Words};
 use crate::terminal;
 use crate::terminal::text::{safe, safe_line};
 
-pub(super) async fn read(client: Client, uri: &str, target: &Target) -> Result<(), Failure> {
-    let result = client.read(uri).await.map_err(|error| refused(error, uri))?;
+pub(super) async fn read(client: Client, mut words: Words, reading: &Reading) -> Result<(), Failure> {
+    let target = &reading.target;
+    let uri = words.wanted("which resource to read, its URI,")?;
+    words.end()?;
+    let result = client.read(&uri).await.map_err(|error| refused(error, &uri))?;
     if target.raw && target.format == Format::Text {
         terminal::print(&bytes(&result)?)?;
         return Ok(());
