@@ -71,6 +71,11 @@ impl Pane {
     /// Types a line, and Enter.
     pub(crate) fn run(&self, line: &str) -> Result<(), String> {
         self.seen.set(self.prompts().map_or(0, |(count, _)| count));
+        self.run_inside(line)
+    }
+
+    /// The same to a program that is at work: it is still the end of that program that is waited for.
+    pub(crate) fn run_inside(&self, line: &str) -> Result<(), String> {
         // To tmux a semicolon at the end of a word is the end of a command.
         let line = line.strip_suffix(';').map_or_else(|| line.to_owned(), |line| format!("{line}\\;"));
         done(&mut self.tmux(&["send-keys", "-l", "--", &line]))?;
