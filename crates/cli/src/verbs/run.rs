@@ -133,11 +133,17 @@ fn nothing(sources: &Sources) -> Failure {
     Failure::usage(missing).hint(Some(lines.join("\n")))
 }
 
-/// How many servers are in a file, in words.
+/// How many servers are in a file, in words; or why nobody knows.
 fn servers_of(sources: &Sources, file: &ConfigFile) -> String {
     let mut alone = sources.clone();
     alone.files = vec![file.path.clone()];
-    load(&alone).map_or_else(|_| "cannot be read".to_owned(), |config| tell::counted(&config))
+    match load(&alone) {
+        Ok(config) => tell::counted(&config),
+        Err(error) => {
+            let why = error.faults.first().map(|fault| fault.what.as_str()).unwrap_or_default();
+            format!("cannot be read: {}", safe_line(why))
+        }
+    }
 }
 
 /// Files were read, and no server is in them.

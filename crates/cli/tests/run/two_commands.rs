@@ -143,6 +143,35 @@ fn without_anything_it_says_what_to_write() {
     assert!(said.contains("contexture.json") && said.contains("--config"), "{said}");
 }
 
+/// Whoever begins sees which file is of no use yet, and why.
+#[test]
+fn files_are_counted_before_anything_is_started() {
+    let home = Home::new();
+    let mut off = home.demo();
+    off["disabled"] = json!(true);
+    let servers = json!({ "one": home.demo(), "two": off, "three": { "args": [] } });
+    home.write(".cursor/mcp.json", &json!({ "mcpServers": servers }));
+    home.write_text(".codeium/windsurf/mcp_config.json", "{ \"mcpServers\": ");
+    let run = home.command(&["run"]).output().expect("the binary runs");
+    let said = String::from_utf8(run.stderr).expect("text");
+    assert!(said.contains("(2 servers, 1 switched off, 1 with a mistake)"), "{said}");
+    assert!(said.contains("(cannot be read: this is no JSON"), "{said}");
+}
+
+/// What people type first, and what they should type instead.
+#[test]
+fn an_address_that_is_none_or_is_taken_is_explained() {
+    let home = Home::new();
+    let config = home.config(&json!({ "one": home.demo() }));
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let taken = listener.local_addr().expect("an address").to_string();
+    for (address, hint) in [("8000", "127.0.0.1:8000"), (taken.as_str(), "port 0")] {
+        let run = home.command(&["run", "--config", &config, "--listen", address]).output();
+        let said = String::from_utf8(run.expect("the binary runs").stderr).expect("text");
+        assert!(said.contains("cannot listen") && said.contains(hint), "{address}: {said}");
+    }
+}
+
 #[test]
 fn a_host_that_nobody_knows_is_a_mistake_on_the_command_line() {
     let home = Home::new();
