@@ -50,22 +50,18 @@ impl Table {
     /// A connection that is there.
     pub(super) fn take(&mut self, key: &Key, who: &Audience) -> Option<Lease> {
         let live = &self.slots.get(key)?.live;
-        let free = |connection: &&Arc<Connection>| {
-            connection.is_usable() && (!key.exclusive || connection.in_flight() == 0)
-        };
-        live.iter().find(free).map(|connection| connection.lease(who))
+        live.iter().find(|connection| connection.is_free()).map(|connection| connection.lease(who))
     }
 
     /// This one, if it is free.
     pub(super) fn take_this(&mut self, connection: &Arc<Connection>, who: &Audience) -> Option<Lease> {
-        let free = connection.is_usable() && (!connection.key.exclusive || connection.in_flight() == 0);
-        free.then(|| connection.lease(who))
+        connection.is_free().then(|| connection.lease(who))
     }
 
-    /// A connection that is there, though a call may have it to itself.
+    /// A connection that is there, though a call may have it to itself; unless it is that call's alone.
     pub(super) fn share(&mut self, key: &Key, who: &Audience) -> Option<Lease> {
-        let live = &self.slots.get(key)?.live;
-        live.iter().find(|connection| connection.is_usable()).map(|connection| connection.lease(who))
+        let live = &self.slots.get(key).filter(|_| !key.once)?.live;
+        live.iter().find(|connection| connection.is_usable()).map(|connection| connection.visit(who))
     }
 
     /// One that is being made, or `make` begins to; nothing if there is no room.
