@@ -1,7 +1,9 @@
 //! Which catalog somebody sees, kept until something in it changes.
 //!
-//! All see the same, except those who have a login of their own at some server, and unless rules tell callers apart. Lists wait a short while for servers that
-//! are being started, and are told to have changed when these come later. Calls wait longer, if what they name is not there.
+//! All see the same, except those who have a login of their own at some server, and unless rules tell callers apart. What is shown
+//! with a login is shown to clients that the person has agreed to; to others, what everybody sees. Lists wait a short while for
+//! servers that are being started, and are told to have changed when these come later. Calls wait longer, if what they name is
+//! not there.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -14,6 +16,7 @@ use futures_util::future::join_all;
 use super::{Gateway, faults};
 use crate::catalog::{Alert, Catalog, Offer, Part};
 use crate::config::LoginFor;
+use crate::login;
 use crate::names;
 use crate::upstream::{Audience, State, Unavailable, Upstream, lock};
 
@@ -53,12 +56,19 @@ pub(super) struct Catalogs {
     told: Mutex<HashSet<Alert>>,
 }
 
+/// Somebody, at the client that they use, where it matters which it is.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(super) struct Viewer {
+    principal: Principal,
+    client: String,
+}
+
 #[derive(Default)]
 struct Known {
     shared: Option<Arc<View>>,
     /// The one before, whose names stay whose they were.
     last: Option<Arc<View>>,
-    people: HashMap<Principal, Person>,
+    people: HashMap<Viewer, Person>,
     /// Somebody has seen a list since clients were last told of a change.
     seen: bool,
 }
@@ -66,17 +76,17 @@ struct Known {
 /// What is remembered of somebody.
 #[derive(Default)]
 struct Person {
-    /// Servers, by name, at which they have a login of their own.
+    /// Servers, by name, at which they have a login of their own that this client may use.
     logins: Vec<String>,
     view: Option<Arc<View>>,
     last: Option<Arc<View>>,
 }
 
 impl Catalogs {
-    /// What this principal sees, if it is there.
-    pub(super) fn known(&self, principal: &Principal, apart: bool) -> Option<Arc<View>> {
+    /// What they see, if it is there.
+    pub(super) fn known(&self, viewer: &Viewer, apart: bool) -> Option<Arc<View>> {
         let known = lock(&self.state);
-        match known.people.get(principal) {
+        match known.people.get(viewer) {
             Some(person) if apart || !person.logins.is_empty() => person.view.clone(),
             None if apart => None,
             _ => known.shared.clone(),
@@ -84,19 +94,19 @@ impl Catalogs {
     }
 
     /// The same, unless it would have to be found out first where they have a login.
-    fn ready(&self, principal: &Principal, has_logins: bool, apart: bool) -> Option<Arc<View>> {
+    fn ready(&self, viewer: &Viewer, has_logins: bool, apart: bool) -> Option<Arc<View>> {
         let known = lock(&self.state);
-        match known.people.get(principal) {
+        match known.people.get(viewer) {
             Some(person) if apart || !person.logins.is_empty() => person.view.clone(),
             None if apart || has_logins => None,
             _ => known.shared.clone(),
         }
     }
 
-    pub(super) fn is_personal(&self, principal: &Principal, server: &str) -> bool {
+    pub(super) fn is_personal(&self, viewer: &Viewer, server: &str) -> bool {
         lock(&self.state)
             .people
-            .get(principal)
+            .get(viewer)
             .is_some_and(|person| person.logins.iter().any(|name| name == server))
     }
 
@@ -110,10 +120,10 @@ impl Catalogs {
         changed.is_some() && std::mem::take(&mut known.seen)
     }
 
-    /// What this principal saw before.
-    fn last(&self, principal: &Principal) -> Option<Arc<View>> {
+    /// What they saw before.
+    fn last(&self, viewer: &Viewer) -> Option<Arc<View>> {
         let known = lock(&self.state);
-        let own = known.people.get(principal).filter(|person| !person.logins.is_empty());
+        let own = known.people.get(viewer).filter(|person| !person.logins.is_empty());
         own.map_or(&known.last, |person| &person.last).clone()
     }
 
@@ -131,26 +141,26 @@ impl Catalogs {
         }
     }
 
-    /// Somebody logged in or out.
-    pub(super) fn forget_person(&self, principal: &Principal) {
-        lock(&self.state).people.remove(principal);
+    /// Somebody logged in or out, or agreed to a client: whichever they use, it is looked up again what it may use.
+    fn forget_person(&self, principal: &Principal) {
+        lock(&self.state).people.retain(|viewer, _| viewer.principal != *principal);
     }
 
-    fn logins(&self, principal: &Principal) -> Option<Vec<String>> {
-        lock(&self.state).people.get(principal).map(|person| person.logins.clone())
+    fn logins(&self, viewer: &Viewer) -> Option<Vec<String>> {
+        lock(&self.state).people.get(viewer).map(|person| person.logins.clone())
     }
 
-    fn remember(&self, principal: &Principal, logins: &[String]) {
+    fn remember(&self, viewer: Viewer, logins: &[String]) {
         let mut known = lock(&self.state);
         if known.people.len() >= REMEMBERED {
             known.people.clear();
         }
         let person = Person { logins: logins.to_vec(), ..Person::default() };
-        known.people.insert(principal.identity(), person);
+        known.people.insert(viewer, person);
     }
 
     /// `personal` says that it was built with somebody's own logins, whatever is remembered of them by now.
-    fn keep(&self, principal: &Principal, view: &Arc<View>, generation: u64, apart: bool, personal: bool) {
+    fn keep(&self, viewer: &Viewer, view: &Arc<View>, generation: u64, apart: bool, personal: bool) {
         let mut known = lock(&self.state);
         known.seen = true;
         if self.generation.load(Ordering::Acquire) != generation {
@@ -160,7 +170,7 @@ impl Catalogs {
             // For names, which stay whose they were. Nobody is shown it.
             known.last = Some(Arc::clone(view));
         }
-        match known.people.get_mut(principal) {
+        match known.people.get_mut(viewer) {
             Some(person) if apart || !person.logins.is_empty() => person.view = Some(Arc::clone(view)),
             // They were forgotten meanwhile: it is still nobody else's.
             _ if apart || personal => {}
@@ -170,16 +180,21 @@ impl Catalogs {
 }
 
 impl Gateway {
+    pub(super) fn viewer(&self, principal: &Principal) -> Viewer {
+        let client = self.logins.as_ref().map(|logins| logins.client_of(principal)).unwrap_or_default();
+        Viewer { principal: principal.identity(), client }
+    }
+
     /// What this client sees. Does not wait longer for slow servers than the configuration says.
     pub(super) async fn view(self: &Arc<Self>, context: &Context) -> Arc<View> {
-        let principal = context.principal();
+        let viewer = self.viewer(context.principal());
         if let Some(view) =
-            self.catalogs.ready(principal, self.logins.is_some(), self.consent.tells_callers_apart())
+            self.catalogs.ready(&viewer, self.logins.is_some(), self.consent.tells_callers_apart())
         {
             return view;
         }
         let grace = self.limits().list_grace;
-        let logins = self.logins_of(principal).await;
+        let logins = self.logins_of(context.principal()).await;
         let waits = self.wanted(context, &logins).await;
         // Whoever comes later is told of by a change.
         let _ = tokio::time::timeout(grace, join_all(waits)).await;
@@ -240,12 +255,13 @@ impl Gateway {
         look(&view).map(|found| (found, view)).ok_or_else(unknown)
     }
 
-    /// The servers at which somebody has a login of their own.
+    /// The servers at which somebody has a login of their own that the client may use which they use.
     pub(crate) async fn logins_of(&self, principal: &Principal) -> Vec<String> {
         if self.logins.is_none() && !self.consent.tells_callers_apart() {
             return Vec::new();
         }
-        if let Some(known) = self.catalogs.logins(principal) {
+        let viewer = self.viewer(principal);
+        if let Some(known) = self.catalogs.logins(&viewer) {
             return known;
         }
         let mut own = Vec::new();
@@ -255,11 +271,12 @@ impl Gateway {
                 && matches!(entry.login, LoginFor::User(_))
                 && entry.enabled()
                 && logins.has_login(entry, principal).await
+                && logins.permits(entry, principal).await.is_ok()
             {
                 own.push(entry.name.clone());
             }
         }
-        self.catalogs.remember(principal, &own);
+        self.catalogs.remember(viewer, &own);
         own
     }
 
@@ -286,13 +303,13 @@ impl Gateway {
 
     fn build(&self, context: &Context, logins: &[String]) -> Arc<View> {
         let generation = self.catalogs.generation.load(Ordering::Acquire);
-        let principal = context.principal().identity();
+        let viewer = self.viewer(context.principal());
         let mut partial = false;
         let (mut servers, mut parts) = (Vec::new(), Vec::new());
         for upstream in &*self.upstreams() {
             let entry = upstream.entry();
             let personal = logins.contains(&entry.name);
-            let known = upstream.known_offer(&personal.then(|| principal.clone()));
+            let known = upstream.known_offer(&personal.then(|| viewer.principal.clone()));
             let starting = || Unavailable::starting(&entry.name);
             partial |= known.is_none();
             let known = known.unwrap_or_else(|| Err(starting()));
@@ -300,7 +317,7 @@ impl Gateway {
                 known.as_ref().is_err_and(|it| it.state == State::LoginNeeded) && self.logins.is_some();
             let offer = match &known {
                 Ok(offer) => Ok(Arc::clone(offer)),
-                Err(_) if wants_login => Ok(Arc::new(login_only(&crate::login::tool(entry)))),
+                Err(_) if wants_login => Ok(Arc::new(login_only(&login::tool(entry)))),
                 Err(unavailable) => Err(unavailable.why.clone()),
             };
             parts.push(Part { entry: Arc::clone(entry), offer, personal: personal || wants_login });
@@ -312,20 +329,26 @@ impl Gateway {
                 only_login: wants_login,
             });
         }
-        let last = self.catalogs.last(&principal);
+        let last = self.catalogs.last(&viewer);
         let catalog = Catalog::build_after(parts, last.as_ref().map(|last| &last.catalog));
-        let catalog = catalog.as_seen_by(&principal, &self.consent);
+        let catalog = catalog.as_seen_by(&viewer.principal, &self.consent);
         let view = Arc::new(View { catalog, servers, partial });
         self.catalogs.tell(view.catalog.alerts());
         let apart = self.consent.tells_callers_apart();
-        self.catalogs.keep(&principal, &view, generation, apart, !logins.is_empty());
+        self.catalogs.keep(&viewer, &view, generation, apart, !logins.is_empty());
         view
     }
 
-    /// Somebody has a login now where there was none, or the other way round.
-    pub(super) fn login_changed(&self, principal: &Principal, upstream: &Upstream) {
-        self.catalogs.forget_person(principal);
-        upstream.forget_offer(&Some(principal.identity()));
+    /// Somebody has a login now where there was none, or has agreed to another client of theirs.
+    pub(super) fn logged_in(&self, person: &Principal, url: &str) {
+        self.catalogs.forget_person(person);
+        for upstream in self.upstreams().iter().filter(|upstream| login::is_at(upstream.entry(), url)) {
+            upstream.forget_offer(&Some(person.identity()));
+            if *person == Principal::local() {
+                // Who is alone here sees what everybody sees.
+                upstream.forget_offer(&None);
+            }
+        }
         self.changed(Changed::ALL);
     }
 }
@@ -336,6 +359,13 @@ impl View {
         let served = self.servers.iter().find(|served| Arc::ptr_eq(&served.upstream, upstream))?;
         let unavailable = served.unavailable.as_ref().filter(|it| it.state != State::Starting)?;
         (!served.only_login).then_some((served, unavailable))
+    }
+
+    /// The server that something of this name would belong to, if that shows nothing before a login.
+    pub(super) fn locked(&self, name: &str) -> Option<&Arc<Upstream>> {
+        let alone = || (self.servers.len() == 1).then_some(0);
+        let served = self.servers.get(self.catalog.owner(name).or_else(alone)?)?;
+        served.only_login.then_some(&served.upstream)
     }
 
     /// The server that something of this name would belong to, if that is why it is not there.

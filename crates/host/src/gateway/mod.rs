@@ -85,7 +85,7 @@ pub(crate) struct Parts {
 
 impl Gateway {
     pub(crate) fn new(parts: Parts) -> Arc<Self> {
-        Arc::new_cyclic(|this: &Weak<Self>| Self {
+        let gateway = Arc::new_cyclic(|this: &Weak<Self>| Self {
             upstreams: RwLock::default(),
             catalogs: Catalogs::default(),
             consent: parts.consent,
@@ -100,7 +100,16 @@ impl Gateway {
             transparent: RwLock::default(),
             ending: watch::channel(false).0,
             this: this.clone(),
-        })
+        });
+        if let Some(logins) = &gateway.logins {
+            let this = Arc::downgrade(&gateway);
+            logins.tell(move |person, url| {
+                if let Some(gateway) = this.upgrade() {
+                    gateway.logged_in(person, url);
+                }
+            });
+        }
+        gateway
     }
 
     /// Who hears what upstreams say by themselves.
@@ -119,6 +128,8 @@ impl Gateway {
         *self.models.write().unwrap_or_else(PoisonError::into_inner) = models;
         *self.limits.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(limits);
         self.changed(catalogs::Changed::ALL);
+        // What is watched at a server that was replaced is watched at the new one.
+        self.upstreams().iter().for_each(|upstream| self.watches.lost(&upstream.entry().name));
     }
 
     pub(crate) fn declare(&self, declared: Option<Declared>) {
@@ -233,7 +244,8 @@ impl Gateway {
     /// Servers that are there are told at once; others when they are next used.
     fn set_level(self: &Arc<Self>, context: &Context, level: contexture::model::LoggingLevel) {
         for upstream in &*self.upstreams() {
-            let personal = self.catalogs.is_personal(context.principal(), &upstream.entry().name);
+            let viewer = self.viewer(context.principal());
+            let personal = self.catalogs.is_personal(&viewer, &upstream.entry().name);
             let who = self.audience(context, upstream.entry(), personal);
             if let Some(lease) = upstream.existing(&who) {
                 tokio::spawn(async move { lease.log_from(Some(level)).await });
@@ -314,7 +326,8 @@ impl Provider for Face {
     }
 
     fn tool(&self, principal: &Principal, name: &str) -> Option<Arc<Tool>> {
-        let view = self.0.catalogs.known(principal, self.0.consent.tells_callers_apart())?;
+        let viewer = self.0.viewer(principal);
+        let view = self.0.catalogs.known(&viewer, self.0.consent.tells_callers_apart())?;
         view.catalog.tool(name).map(|route| Arc::clone(&route.definition))
     }
 
