@@ -26,10 +26,6 @@ use crate::upstream::{Audience, Observer, Upstream, Watching, lock};
 const LINGERS: Duration = Duration::from_secs(10);
 /// Between two attempts to watch something again.
 const PAUSE: Duration = Duration::from_secs(2);
-/// What one principal watches at the same time, in all sessions together.
-const EACH: usize = 1_000;
-/// What everybody watches together.
-const MOST: usize = 20_000;
 
 type Key = (Principal, Option<u64>, String);
 type Table = Arc<Mutex<HashMap<Key, Watch>>>;
@@ -82,21 +78,19 @@ impl Watches {
     ///
     /// # Errors
     /// That would be too much.
-    fn enter(&self, key: Key, of: Watched) -> Result<Holding, ErrorObject> {
+    fn enter(&self, key: Key, of: Watched, most: usize) -> Result<Holding, ErrorObject> {
         let mut table = lock(&self.table);
         if !table.contains_key(&key) {
             let own = table.keys().filter(|(principal, ..)| *principal == key.0).count();
-            if own >= EACH || table.len() >= MOST {
-                let why = format!(
-                    "{own} resources are watched for you, which is as many as can be: let go of some"
-                );
+            if table.len() >= most || own >= most.div_ceil(2) {
+                let why = "too many resources are watched; let go of some, or try again later";
                 return Err(ErrorObject::new(BUSY, why).data(json!({ "retryAfterMs": 1000 })));
             }
         }
         let watch = table.entry(key.clone()).or_insert_with(|| Watch::new(of.clone()));
         if !Arc::ptr_eq(&watch.of.upstream, &of.upstream) {
-            // The server was replaced.
-            watch.of = of;
+            // The server was replaced, and nobody hears the old one any more.
+            (watch.of, watch.subscribed) = (of, None);
         }
         watch.holders += 1;
         Ok(Holding { table: Arc::clone(&self.table), key })
@@ -198,7 +192,10 @@ impl Gateway {
         };
         let holding = match holding {
             Some(holding) => holding,
-            None => self.watches.enter(key, self.watchable(context, uri).await?)?,
+            None => {
+                let wanted = self.watchable(context, uri).await?;
+                self.watches.enter(key, wanted, self.limits().watched_resources)?
+            }
         };
         let turn = holding.turn();
         let _turn = turn.lock().await;

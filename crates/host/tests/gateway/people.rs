@@ -96,3 +96,35 @@ async fn a_session_of_its_own_ends_with_its_connection() {
     .await;
     gate.host.stop().await;
 }
+
+/// Whoever has no session has nothing in common with anybody, not even with themselves a moment ago.
+#[tokio::test]
+async fn a_call_without_a_session_has_a_process_of_its_own_where_each_session_has() {
+    for server in ERAS {
+        let mut entry = child("up", server);
+        entry.sharing = contexture_host::config::Sharing::Session;
+        let gate = Gate::known(config(vec![entry])).await;
+        let client = gate.connect(named("ada"), Era::Modern, Wire::Http).await;
+        let mut pids = std::collections::BTreeSet::new();
+        for _ in 0..3 {
+            let both = join_all(
+                [client.call("up__pid", ()), client.call("up__pid", ())].map(|call| call.into_future()),
+            );
+            pids.extend(both.await.into_iter().map(|reply| reply.expect("an answer").text()));
+        }
+        assert_eq!(pids.len(), 6, "{server:?}: {pids:?}");
+        let lists = 1;
+        super::support::until("only that of the lists is left", || async {
+            (gate.host.health()[0].connections <= lists).then_some(())
+        })
+        .await;
+        // What is watched has one of its own, too, and keeps it.
+        client.subscribe("up+test://doc").await.expect("watched");
+        client.call("up__pid", ()).await.expect("an answer");
+        super::support::until("that of the call is gone", || async {
+            (gate.host.health()[0].connections == lists + 1).then_some(())
+        })
+        .await;
+        gate.host.stop().await;
+    }
+}
