@@ -5,27 +5,21 @@
 //! servers that are being started, and are told to have changed when these come later. Calls wait longer, if what they name is
 //! not there.
 
-use std::collections::{HashMap, HashSet};
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use contexture::model::{ErrorObject, Tool};
 use contexture::{Context, Principal};
 use futures_util::future::join_all;
 
+use super::views::Viewer;
 use super::{Gateway, faults};
-use crate::catalog::{Alert, Catalog, Offer, Part};
+use crate::catalog::{Catalog, Offer, Part};
 use crate::config::LoginFor;
 use crate::login;
 use crate::names;
-use crate::upstream::{Audience, State, Unavailable, Upstream, lock};
+use crate::upstream::{Audience, State, Unavailable, Upstream};
 
 pub(crate) use crate::upstream::Changed;
-
-/// People whose view is remembered.
-const REMEMBERED: usize = 10_000;
-/// Alerts that are remembered, so that each is told once.
-const TOLD: usize = 10_000;
 
 /// What somebody sees.
 pub(crate) struct View {
@@ -33,7 +27,7 @@ pub(crate) struct View {
     /// The servers of its parts, in their order.
     pub(super) servers: Vec<Served>,
     /// Some servers have not told yet what they offer.
-    partial: bool,
+    pub(super) partial: bool,
 }
 
 pub(super) struct Served {
@@ -46,137 +40,6 @@ pub(super) struct Served {
     pub(super) unavailable: Option<Unavailable>,
     /// It wants a login before it tells anything: all that it offers is that.
     pub(super) only_login: bool,
-}
-
-#[derive(Default)]
-pub(super) struct Catalogs {
-    state: Mutex<Known>,
-    /// Counts the changes, so that what was built before one is not kept after it.
-    generation: AtomicU64,
-    told: Mutex<HashSet<Alert>>,
-}
-
-/// Somebody, at the client that they use, where it matters which it is.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(super) struct Viewer {
-    principal: Principal,
-    client: String,
-}
-
-#[derive(Default)]
-struct Known {
-    shared: Option<Arc<View>>,
-    /// The one before, whose names stay whose they were.
-    last: Option<Arc<View>>,
-    people: HashMap<Viewer, Person>,
-    /// Somebody has seen a list since clients were last told of a change.
-    seen: bool,
-}
-
-/// What is remembered of somebody.
-#[derive(Default)]
-struct Person {
-    /// Servers, by name, at which they have a login of their own that this client may use.
-    logins: Vec<String>,
-    view: Option<Arc<View>>,
-    last: Option<Arc<View>>,
-}
-
-impl Catalogs {
-    /// What they see, if it is there.
-    pub(super) fn known(&self, viewer: &Viewer, apart: bool) -> Option<Arc<View>> {
-        let known = lock(&self.state);
-        match known.people.get(viewer) {
-            Some(person) if apart || !person.logins.is_empty() => person.view.clone(),
-            None if apart => None,
-            _ => known.shared.clone(),
-        }
-    }
-
-    /// The same, unless it would have to be found out first where they have a login.
-    fn ready(&self, viewer: &Viewer, has_logins: bool, apart: bool) -> Option<Arc<View>> {
-        let known = lock(&self.state);
-        match known.people.get(viewer) {
-            Some(person) if apart || !person.logins.is_empty() => person.view.clone(),
-            None if apart || has_logins => None,
-            _ => known.shared.clone(),
-        }
-    }
-
-    pub(super) fn is_personal(&self, viewer: &Viewer, server: &str) -> bool {
-        lock(&self.state)
-            .people
-            .get(viewer)
-            .is_some_and(|person| person.logins.iter().any(|name| name == server))
-    }
-
-    /// Nothing that was built is right any more. Says whether anybody has seen what is different now.
-    pub(super) fn forget(&self, changed: Changed) -> bool {
-        self.generation.fetch_add(1, Ordering::AcqRel);
-        let mut known = lock(&self.state);
-        let Known { shared, last, people, .. } = &mut *known;
-        step_back(shared, last);
-        people.values_mut().for_each(|person| step_back(&mut person.view, &mut person.last));
-        changed.is_some() && std::mem::take(&mut known.seen)
-    }
-
-    /// What they saw before.
-    fn last(&self, viewer: &Viewer) -> Option<Arc<View>> {
-        let known = lock(&self.state);
-        let own = known.people.get(viewer).filter(|person| !person.logins.is_empty());
-        own.map_or(&known.last, |person| &person.last).clone()
-    }
-
-    /// Tells whoever runs us what is odd about what servers offer.
-    fn tell(&self, alerts: &[Alert]) {
-        let mut told = lock(&self.told);
-        if told.len() + alerts.len() > TOLD {
-            told.clear();
-        }
-        for alert in alerts {
-            if told.insert(alert.clone()) {
-                let Alert { server, subject, detail, .. } = alert;
-                tracing::warn!(server, kind = ?alert.kind, subject, "an odd offer: {detail}");
-            }
-        }
-    }
-
-    /// Somebody logged in or out, or agreed to a client: whichever they use, it is looked up again what it may use.
-    fn forget_person(&self, principal: &Principal) {
-        lock(&self.state).people.retain(|viewer, _| viewer.principal != *principal);
-    }
-
-    fn logins(&self, viewer: &Viewer) -> Option<Vec<String>> {
-        lock(&self.state).people.get(viewer).map(|person| person.logins.clone())
-    }
-
-    fn remember(&self, viewer: Viewer, logins: &[String]) {
-        let mut known = lock(&self.state);
-        if known.people.len() >= REMEMBERED {
-            known.people.clear();
-        }
-        let person = Person { logins: logins.to_vec(), ..Person::default() };
-        known.people.insert(viewer, person);
-    }
-
-    /// `personal` says that it was built with somebody's own logins, whatever is remembered of them by now.
-    fn keep(&self, viewer: &Viewer, view: &Arc<View>, generation: u64, apart: bool, personal: bool) {
-        let mut known = lock(&self.state);
-        known.seen = true;
-        if self.generation.load(Ordering::Acquire) != generation {
-            return;
-        }
-        if apart {
-            // For names, which stay whose they were. Nobody is shown it.
-            known.last = Some(Arc::clone(view));
-        }
-        match known.people.get_mut(viewer) {
-            Some(person) if apart || !person.logins.is_empty() => person.view = Some(Arc::clone(view)),
-            // They were forgotten meanwhile: it is still nobody else's.
-            _ if apart || personal => {}
-            _ => known.shared = Some(Arc::clone(view)),
-        }
-    }
 }
 
 impl Gateway {
@@ -302,7 +165,7 @@ impl Gateway {
     }
 
     fn build(&self, context: &Context, logins: &[String]) -> Arc<View> {
-        let generation = self.catalogs.generation.load(Ordering::Acquire);
+        let generation = self.catalogs.generation();
         let viewer = self.viewer(context.principal());
         let mut partial = false;
         let (mut servers, mut parts) = (Vec::new(), Vec::new());
@@ -379,13 +242,6 @@ impl View {
         let alone =
             || self.servers.iter().find(|served| !served.upstream.entry().prefix && unavailable(served));
         by_name.or_else(alone)
-    }
-}
-
-/// What was seen is what was seen last.
-fn step_back(view: &mut Option<Arc<View>>, last: &mut Option<Arc<View>>) {
-    if let Some(view) = view.take() {
-        *last = Some(view);
     }
 }
 

@@ -13,6 +13,7 @@ mod legacy;
 mod parked;
 mod rounds;
 mod targets;
+mod views;
 mod watches;
 
 use std::any::Any;
@@ -38,9 +39,9 @@ use crate::names;
 use crate::operations::{Metrics, Seen};
 use crate::sampling::Models;
 use crate::upstream::{Answered, Audience, Desk, Observer, Upstream, lock};
-use catalogs::Catalogs;
 pub(crate) use catalogs::View;
 use parked::Parked;
+use views::Catalogs;
 use watches::Watches;
 
 /// The code of "this was not allowed". Outside the range that JSON-RPC and MCP reserve.
