@@ -166,3 +166,52 @@ fn step_back(view: &mut Option<Arc<View>>, last: &mut Option<Arc<View>>) {
         *last = Some(view);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::catalog::Catalog;
+
+    fn viewer(name: &str, client: &str) -> Viewer {
+        Viewer { principal: Principal::new("https://issuer.example", name), client: client.to_owned() }
+    }
+
+    fn view() -> Arc<View> {
+        Arc::new(View { catalog: Catalog::build(Vec::new()), servers: Vec::new(), partial: false })
+    }
+
+    /// Also if it is no longer known by the time that it is built whose it is: somebody logs in or out meanwhile.
+    #[test]
+    fn what_is_built_with_a_login_is_never_everybodys() {
+        let catalogs = Catalogs::default();
+        let (ada, ben) = (viewer("ada", "app"), viewer("ben", "app"));
+        catalogs.remember(ada.clone(), &["notes".to_owned()]);
+        let own = view();
+        catalogs.keep(&ada, &own, catalogs.generation(), false, true);
+        assert!(catalogs.known(&ada, false).is_some_and(|known| Arc::ptr_eq(&known, &own)));
+        assert!(catalogs.known(&ben, false).is_none());
+        catalogs.forget_person(&ada.principal);
+        catalogs.keep(&ada, &own, catalogs.generation(), false, true);
+        for who in [&ada, &ben] {
+            assert!(catalogs.known(who, false).is_none(), "{who:?}");
+        }
+        let shared = view();
+        catalogs.keep(&ben, &shared, catalogs.generation(), false, false);
+        assert!(catalogs.known(&ada, false).is_some_and(|known| Arc::ptr_eq(&known, &shared)));
+    }
+
+    #[test]
+    fn what_one_client_is_shown_is_not_anothers_and_a_change_concerns_all_of_them() {
+        let catalogs = Catalogs::default();
+        let (app, other, ben) = (viewer("ada", "app"), viewer("ada", "other"), viewer("ben", "app"));
+        catalogs.remember(app.clone(), &["notes".to_owned()]);
+        catalogs.remember(other.clone(), &[]);
+        catalogs.remember(ben.clone(), &["notes".to_owned()]);
+        assert!(catalogs.is_personal(&app, "notes") && !catalogs.is_personal(&other, "notes"));
+        catalogs.keep(&app, &view(), catalogs.generation(), false, true);
+        assert!(catalogs.known(&app, false).is_some() && catalogs.known(&other, false).is_none());
+        catalogs.forget_person(&app.principal);
+        assert_eq!((catalogs.logins(&app), catalogs.logins(&other)), (None, None));
+        assert!(catalogs.logins(&ben).is_some());
+    }
+}
