@@ -1,8 +1,13 @@
 //! A server behind that wants logins: the gateway is one client there and many come through it, so it asks about each itself.
 
+use std::sync::{Arc, Mutex, PoisonError};
+
 use contexture::auth::{Authorization, MemoryStore, Protection};
 use contexture::client::{Builder, ElicitAnswer, Elicitation, Event, Question};
+use contexture::model::LoggingLevel;
 use contexture::revision::Revision;
+use contexture::server::Reply;
+use contexture::server::layers::filter_output;
 use contexture::{Client, Context, Error, Server, resource, tool};
 use contexture_auth_server::AuthServer;
 use serde_json::json;
@@ -22,10 +27,10 @@ const ERAS: [Revision; 2] = [Revision::V2025_11_25, Revision::V2026_07_28];
 const DIARY: &str = "notes+note://diary";
 
 /// A server that says who it takes its caller for, and has something to watch.
-async fn protected(issuer: &str) -> String {
+async fn protected(issuer: &str, change: impl FnOnce(Server) -> Server) -> String {
     let who = tool("who").handler(|context: Context| async move { context.principal().subject().to_owned() });
     let server = Server::new("notes", "1").tool(who).resource(resource("note://diary").text("dear diary"));
-    let http = server.into_http().expect("a server").protect(Protection::new(issuer));
+    let http = change(server).into_http().expect("a server").protect(Protection::new(issuer));
     let bound = http.bind("127.0.0.1:0").await.expect("a port");
     let url = bound.url();
     tokio::spawn(bound.serve_until(std::future::pending()));
@@ -63,12 +68,17 @@ struct Scene {
 
 impl Scene {
     async fn new() -> Self {
+        Self::with(|server| server).await
+    }
+
+    /// With another server behind it.
+    async fn with(change: impl FnOnce(Server) -> Server) -> Self {
         let clients = [("app", "The app"), ("other", "The other")];
         let near = clients.into_iter().fold(AuthServer::new(), |server, (id, name)| {
             server.client(contexture_auth_server::Client::public(id).name(name).redirect(REDIRECT))
         });
         let (near, far) = (issuer(near).await, issuer(AuthServer::new()).await);
-        let servers = json!({ "notes": { "url": protected(&far).await } });
+        let servers = json!({ "notes": { "url": protected(&far, change).await } });
         let stage = Stage::new(servers, json!({ "policy": { "default": "allow" } }));
         let gateway = stage.listen(&["--protect", &near]);
         Self { gateway, far, _stage: stage }
@@ -177,4 +187,30 @@ async fn a_login_that_nobody_waits_for_is_noticed() {
         assert!(told.is_ok(), "{revision}: nobody says that the list has changed");
         assert_eq!(shown(&client).await, ["notes__who", DIARY], "{revision}");
     }
+}
+
+/// It would be on the connection that carries the person's login.
+#[tokio::test]
+async fn a_program_that_nobody_agreed_to_does_not_set_the_level_of_the_log() {
+    let levels = Arc::new(Mutex::new(Vec::new()));
+    let noted = Arc::clone(&levels);
+    let revision = Revision::V2025_11_25;
+    let scene = Scene::with(|server| {
+        server.revisions(&[revision]).layer(filter_output(move |_, reply| {
+            if let Reply::LevelSet(level) = reply {
+                noted.lock().unwrap_or_else(PoisonError::into_inner).push(*level);
+            }
+        }))
+    })
+    .await;
+    let app = scene.client("app", "agree", revision).await;
+    app.set_log_level(LoggingLevel::Emergency).await.expect("a level");
+    app.call("notes__login", ()).await.expect("logged in");
+    app.call("notes__who", ()).await.expect("an answer");
+    let other = scene.client("other", "deny", revision).await;
+    other.set_log_level(LoggingLevel::Debug).await.expect("whatever that changes");
+    app.set_log_level(LoggingLevel::Warning).await.expect("a level");
+    app.call("notes__who", ()).await.expect("an answer");
+    let levels = levels.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    assert_eq!(levels, [LoggingLevel::Emergency, LoggingLevel::Warning]);
 }

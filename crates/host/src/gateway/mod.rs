@@ -244,14 +244,20 @@ impl Gateway {
 
     /// Servers that are there are told at once; others when they are next used.
     fn set_level(self: &Arc<Self>, context: &Context, level: contexture::model::LoggingLevel) {
-        for upstream in &*self.upstreams() {
-            let viewer = self.viewer(context.principal());
-            let personal = self.catalogs.is_personal(&viewer, &upstream.entry().name);
-            let who = self.audience(context, upstream.entry(), personal);
-            if let Some(lease) = upstream.existing(&who) {
-                tokio::spawn(async move { lease.log_from(Some(level)).await });
+        let (gateway, context) = (Arc::clone(self), context.clone());
+        tokio::spawn(async move {
+            let viewer = gateway.viewer(context.principal());
+            for upstream in &*gateway.upstreams() {
+                let entry = upstream.entry();
+                if gateway.may_use(&context, entry).await.is_err() {
+                    continue;
+                }
+                let personal = gateway.catalogs.is_personal(&viewer, &entry.name);
+                if let Some(lease) = upstream.existing(&gateway.audience(&context, entry, personal)) {
+                    tokio::spawn(async move { lease.log_from(Some(level)).await });
+                }
             }
-        }
+        });
     }
 }
 
@@ -261,6 +267,10 @@ impl Observer for Gateway {
     }
 
     fn resource_updated(&self, entry: &ServerEntry, who: Option<&Principal>, uri: &str) {
+        if who.is_some_and(|principal| self.conceals(principal, entry, uri)) {
+            // Other rules may hold by now than when they began to watch it.
+            return;
+        }
         let uri =
             if entry.prefix { names::outward_uri(uri, &names::slug(&entry.name)) } else { uri.to_owned() };
         for registry in &*lock(&self.registries) {

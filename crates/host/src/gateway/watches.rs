@@ -185,7 +185,7 @@ impl Gateway {
         let current = |known: &Arc<Upstream>| self.upstreams().iter().any(|it| Arc::ptr_eq(it, known));
         let holding = match known.filter(current) {
             Some(upstream) => {
-                self.may_watch(context, upstream.entry()).await?;
+                self.may_use(context, upstream.entry()).await?;
                 self.watches.take_hold(key.clone())
             }
             None => None,
@@ -220,10 +220,10 @@ impl Gateway {
         let unknown = || ErrorObject::resource_not_found(code, uri);
         let ((server, original), view) = self.find(context, uri, look, unknown).await?;
         let served = &view.servers[server];
-        if self.conceals(context, served.upstream.entry(), &original) {
+        if self.conceals(context.principal(), served.upstream.entry(), &original) {
             return Err(ErrorObject::resource_not_found(code, uri));
         }
-        self.may_watch(context, served.upstream.entry()).await?;
+        self.may_use(context, served.upstream.entry()).await?;
         let who = self.audience(context, served.upstream.entry(), served.personal);
         Ok(Watched { upstream: Arc::clone(&served.upstream), who, original })
     }
@@ -247,7 +247,7 @@ impl Gateway {
     }
 
     /// Whether this client may use the login that this person has at the server. Nobody is asked here.
-    async fn may_watch(&self, context: &Context, entry: &ServerEntry) -> Result<(), ErrorObject> {
+    pub(super) async fn may_use(&self, context: &Context, entry: &ServerEntry) -> Result<(), ErrorObject> {
         let (Some(logins), TransportSpec::Http { .. }) = (&self.logins, &entry.transport) else {
             return Ok(());
         };
@@ -255,14 +255,14 @@ impl Gateway {
         logins.permits(entry, context.principal()).await.map_err(refused)
     }
 
-    /// Whether a resource may not be read by this caller, so that its changes are none of their business either.
-    fn conceals(&self, context: &Context, entry: &ServerEntry, original: &str) -> bool {
+    /// Whether a resource may not be read by somebody, so that its changes are none of their business either.
+    pub(super) fn conceals(&self, principal: &Principal, entry: &ServerEntry, original: &str) -> bool {
         let case = Case {
             kind: Kind::Resource,
             server: &entry.name,
             trusted: entry.trusted,
             name: original,
-            principal: context.principal(),
+            principal,
             annotations: None,
             arguments: None,
         };

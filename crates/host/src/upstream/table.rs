@@ -1,4 +1,5 @@
-//! All connections to one server, by whose they are. Bounded: what is idle makes room, and what is not stays.
+//! All connections to one server, by whose they are. Bounded: what is idle makes room, and what is not stays. One who is known
+//! keeps no more than half of them busy.
 
 use std::collections::HashMap;
 use std::future::Future;
@@ -72,6 +73,9 @@ impl Table {
             return Some(starting.clone());
         }
         let (live, _, starts) = self.counts();
+        if self.busy_for(key) >= self.limit.div_ceil(2) {
+            return None;
+        }
         if live + starts >= self.limit
             && !self.slots.values().flat_map(|slot| &slot.live).any(|it| it.is_idle())
         {
@@ -82,6 +86,13 @@ impl Table {
         slot.starts += 1;
         slot.starting = Some(starting.clone());
         Some(starting)
+    }
+
+    /// How many are kept busy by whoever this is for. Nobody can tell strangers apart.
+    fn busy_for(&self, key: &Key) -> usize {
+        let Some(principal) = key.principal.as_ref().filter(|it| !it.is_anonymous()) else { return 0 };
+        let own = self.slots.iter().filter(|(other, _)| other.principal.as_ref() == Some(principal));
+        own.map(|(_, slot)| slot.starts + slot.live.iter().filter(|it| !it.is_idle()).count()).sum()
     }
 
     /// What was being made under this key is there, or failed.

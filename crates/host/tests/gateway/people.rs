@@ -128,3 +128,28 @@ async fn a_call_without_a_session_has_a_process_of_its_own_where_each_session_ha
         gate.host.stop().await;
     }
 }
+
+#[tokio::test]
+async fn one_person_leaves_room_for_others() {
+    let mut entry = child("up", Era::Legacy);
+    entry.sharing = contexture_host::config::Sharing::Session;
+    let mut config = config(vec![entry]);
+    config.limits.connections = 4;
+    let gate = Gate::known(config).await;
+    let mut busy = Vec::new();
+    for count in 1..=2 {
+        let client = gate.connect(named("ada"), Era::Legacy, Wire::Http).await;
+        busy.push(client.call("up__hang", ()).start());
+        super::support::until("it is at work", || async {
+            (gate.host.health()[0].in_flight == count).then_some(())
+        })
+        .await;
+    }
+    let third = gate.connect(named("ada"), Era::Legacy, Wire::Http).await;
+    let refused = super::support::refused(third.call("up__pid", ()).await);
+    assert_eq!(refused.data.expect("data")["state"], "busy", "{}", refused.message);
+    let bob = gate.connect(named("bob"), Era::Legacy, Wire::Http).await;
+    bob.call("up__pid", ()).await.expect("there is room for others");
+    drop(busy);
+    gate.host.stop().await;
+}
