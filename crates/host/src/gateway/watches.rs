@@ -355,3 +355,41 @@ impl Drop for Holding {
 fn key(context: &Context, uri: &str) -> Key {
     (context.principal().identity(), context.session_number(), uri.to_owned())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::{Limits, Origin};
+    use crate::consent::{Consent, Settings};
+    use crate::gateway::Parts;
+    use crate::sampling::Models;
+    use crate::upstream::Surroundings;
+
+    #[tokio::test]
+    async fn one_task_sees_to_what_was_lost_however_often_it_is() {
+        let (models, limits) = (Models::new(&Default::default()).expect("none"), Limits::default());
+        let gateway = Gateway::new(Parts {
+            consent: Consent::open(Settings::default()),
+            models: models.clone(),
+            limits: limits.clone(),
+            person: None,
+            logins: None,
+            metrics: Arc::default(),
+        });
+        let url = "http://127.0.0.1:9/mcp".to_owned();
+        let transport = TransportSpec::Http { url, headers: Vec::new(), sse: false, socket: None };
+        let entry = ServerEntry::new("up", transport, Origin::command_line());
+        let (name, observer) = ("test".to_owned(), gateway.observer());
+        let around = Surroundings { name, logins: None, observer, connections: 1 };
+        let upstream = Upstream::new(Arc::new(entry), around);
+        gateway.replace(vec![Arc::clone(&upstream)], models, limits);
+        let who = Audience::local(upstream.entry(), false, false);
+        let wanted = Watched { upstream, who, original: "x:y".into() };
+        let key = (Principal::local(), None, "up+x:y".to_owned());
+        let _holding = gateway.watches.enter(key, wanted, 2).expect("room");
+        let tasks = tokio::runtime::Handle::current().metrics();
+        let before = tasks.num_alive_tasks();
+        (0..50).for_each(|_| gateway.watches.lost("up"));
+        assert_eq!(tasks.num_alive_tasks(), before + 1);
+    }
+}
