@@ -23,7 +23,7 @@ use super::watching::Subscriptions;
 use super::{Audience, Upstream, connect};
 
 /// How long a server may take to say that it is there, before somebody else uses a connection that a stranger had.
-const A_SIGN: Duration = Duration::from_secs(1);
+const A_SIGN: Duration = Duration::from_secs(5);
 
 /// A connection.
 #[derive(Debug)]
@@ -76,9 +76,9 @@ impl Connection {
 
     /// Whether a call may have it.
     pub(super) fn is_free(&self) -> bool {
-        let is_fresh = || !self.used.load(Ordering::Acquire) && !(self.key.once && self.is_watched());
+        let is_taken = || self.used.load(Ordering::Acquire) || (self.key.once && self.is_watched());
         let serves_on = || !self.key.once && !self.client.has_spoken();
-        self.is_usable() && (!self.key.exclusive || (self.in_flight() == 0 && (is_fresh() || serves_on())))
+        self.is_usable() && (!self.key.exclusive || (self.in_flight() == 0 && (!is_taken() || serves_on())))
     }
 
     /// Nobody is to have it any more, and nobody has.
