@@ -13,6 +13,8 @@ mod scripted;
 mod answers;
 #[path = "gateway/asks.rs"]
 mod asks;
+#[path = "gateway/begun.rs"]
+mod begun;
 #[path = "gateway/calls.rs"]
 mod calls;
 #[path = "gateway/changes.rs"]
@@ -23,6 +25,8 @@ mod consent;
 mod deaths;
 #[path = "gateway/failures.rs"]
 mod failures;
+#[path = "gateway/gone.rs"]
+mod gone;
 #[path = "gateway/parked.rs"]
 mod parked;
 #[path = "gateway/people.rs"]

@@ -129,6 +129,7 @@ impl Call<'_> {
                 }
             }
         };
+        running.lease.ended(&outcome);
         if let Some(counted) = running.counted.take() {
             Self::count(counted, &outcome);
         }

@@ -13,6 +13,7 @@ mod legacy;
 mod parked;
 mod rounds;
 mod targets;
+mod views;
 mod watches;
 
 use std::any::Any;
@@ -38,9 +39,9 @@ use crate::names;
 use crate::operations::{Metrics, Seen};
 use crate::sampling::Models;
 use crate::upstream::{Answered, Audience, Desk, Observer, Upstream, lock};
-use catalogs::Catalogs;
 pub(crate) use catalogs::View;
 use parked::Parked;
+use views::Catalogs;
 use watches::Watches;
 
 /// The code of "this was not allowed". Outside the range that JSON-RPC and MCP reserve.
@@ -85,7 +86,7 @@ pub(crate) struct Parts {
 
 impl Gateway {
     pub(crate) fn new(parts: Parts) -> Arc<Self> {
-        Arc::new_cyclic(|this: &Weak<Self>| Self {
+        let gateway = Arc::new_cyclic(|this: &Weak<Self>| Self {
             upstreams: RwLock::default(),
             catalogs: Catalogs::default(),
             consent: parts.consent,
@@ -100,7 +101,16 @@ impl Gateway {
             transparent: RwLock::default(),
             ending: watch::channel(false).0,
             this: this.clone(),
-        })
+        });
+        if let Some(logins) = &gateway.logins {
+            let this = Arc::downgrade(&gateway);
+            logins.tell(move |person, url| {
+                if let Some(gateway) = this.upgrade() {
+                    gateway.logged_in(person, url);
+                }
+            });
+        }
+        gateway
     }
 
     /// Who hears what upstreams say by themselves.
@@ -119,6 +129,8 @@ impl Gateway {
         *self.models.write().unwrap_or_else(PoisonError::into_inner) = models;
         *self.limits.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(limits);
         self.changed(catalogs::Changed::ALL);
+        // What is watched at a server that was replaced is watched at the new one.
+        self.upstreams().iter().for_each(|upstream| self.watches.lost(&upstream.entry().name));
     }
 
     pub(crate) fn declare(&self, declared: Option<Declared>) {
@@ -232,13 +244,20 @@ impl Gateway {
 
     /// Servers that are there are told at once; others when they are next used.
     fn set_level(self: &Arc<Self>, context: &Context, level: contexture::model::LoggingLevel) {
-        for upstream in &*self.upstreams() {
-            let personal = self.catalogs.is_personal(context.principal(), &upstream.entry().name);
-            let who = self.audience(context, upstream.entry(), personal);
-            if let Some(lease) = upstream.existing(&who) {
-                tokio::spawn(async move { lease.log_from(Some(level)).await });
+        let (gateway, context) = (Arc::clone(self), context.clone());
+        tokio::spawn(async move {
+            let viewer = gateway.viewer(context.principal());
+            for upstream in &*gateway.upstreams() {
+                let entry = upstream.entry();
+                if gateway.may_use(&context, entry).await.is_err() {
+                    continue;
+                }
+                let personal = gateway.catalogs.is_personal(&viewer, &entry.name);
+                if let Some(lease) = upstream.existing(&gateway.audience(&context, entry, personal)) {
+                    tokio::spawn(async move { lease.log_from(Some(level)).await });
+                }
             }
-        }
+        });
     }
 }
 
@@ -248,6 +267,10 @@ impl Observer for Gateway {
     }
 
     fn resource_updated(&self, entry: &ServerEntry, who: Option<&Principal>, uri: &str) {
+        if who.is_some_and(|principal| self.conceals(principal, entry, uri)) {
+            // Other rules may hold by now than when they began to watch it.
+            return;
+        }
         let uri =
             if entry.prefix { names::outward_uri(uri, &names::slug(&entry.name)) } else { uri.to_owned() };
         for registry in &*lock(&self.registries) {
@@ -314,7 +337,8 @@ impl Provider for Face {
     }
 
     fn tool(&self, principal: &Principal, name: &str) -> Option<Arc<Tool>> {
-        let view = self.0.catalogs.known(principal, self.0.consent.tells_callers_apart())?;
+        let viewer = self.0.viewer(principal);
+        let view = self.0.catalogs.known(&viewer, self.0.consent.tells_callers_apart())?;
         view.catalog.tool(name).map(|route| Arc::clone(&route.definition))
     }
 

@@ -2,7 +2,8 @@
 //!
 //! A legacy server does not say which call its question belongs to, so a connection over which it can ask belongs to one
 //! person. Nothing here lets two principals meet, unless the configuration says that everybody shares the server, and then
-//! it can ask none of them.
+//! it can ask none of them. Where it is not known who somebody is, or connections are a session's and there is none, a call
+//! has its connection to itself.
 
 use contexture::Principal;
 use contexture::engine::Peer;
@@ -196,18 +197,21 @@ impl Audience {
             // Whoever is asked would be asked for somebody else.
             let here = if self.asks_client { self.here } else { self.declares };
             let declares = if asks { here } else { Declares::default() };
-            return Key { principal: None, session: None, declares, exclusive: false };
+            return Key { principal: None, session: None, declares, exclusive: false, once: false };
         }
         // Two of them may be two people.
         let strangers = self.principal.is_anonymous();
         let own = strangers && ((asks && self.asks_client) || (self.hears_log && (asks || self.by_pipe)));
         let by_session = sharing == Sharing::Session || own;
         let session = self.session.as_ref().map(|(number, _)| *number).filter(|_| by_session);
+        // A call without a session is all that there is of it. Lists are nobody's call.
+        let once = sharing == Sharing::Session && session.is_none() && !self.lists;
         Key {
             principal: Some(self.principal.clone()),
             session,
             declares: if asks { self.declares } else { Declares::default() },
-            exclusive: own && session.is_none(),
+            exclusive: once || (own && session.is_none()),
+            once,
         }
     }
 }
@@ -228,6 +232,8 @@ pub(super) struct Key {
     pub(super) declares: Declares,
     /// One call at a time, and several connections: who it is was not proven, so two calls may be of two people.
     pub(super) exclusive: bool,
+    /// One call and no other.
+    pub(super) once: bool,
 }
 
 impl Key {

@@ -250,7 +250,9 @@ impl Desk {
         if let (InputRequest::ListRoots(_), RootsFor::Fixed(roots)) = (&request, &self.entry.roots) {
             return wire(&ListRootsResult { roots: roots.clone().into(), meta: None });
         }
-        if !self.lists && lock(&self.sessions).is_empty() {
+        // Later than that it may be about a call that is over, and the next may be somebody else's.
+        let is_early = self.next.load(Ordering::Relaxed) == 0;
+        if is_early && !self.lists && lock(&self.sessions).is_empty() {
             self.expect_caller().await;
         }
         let mut before = u64::MAX;

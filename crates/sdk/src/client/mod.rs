@@ -312,6 +312,12 @@ impl Client {
         }
     }
 
+    /// Whether the server has asked or logged anything over this connection that did not come with an answer: who it was
+    /// for, only the server knows. What it said before an answer of its own arrived counts when that has arrived.
+    pub fn has_spoken(&self) -> bool {
+        self.live().link.counters.unasked.load(Ordering::Relaxed) > 0
+    }
+
     fn hub(&self) -> &Arc<Hub> {
         &self.inner.hub
     }
