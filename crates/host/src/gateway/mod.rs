@@ -10,6 +10,7 @@ mod calls;
 mod catalogs;
 mod faults;
 mod legacy;
+mod named;
 mod parked;
 mod rounds;
 mod targets;

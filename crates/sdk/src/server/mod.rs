@@ -49,6 +49,7 @@ mod serving;
 mod session;
 mod strings;
 mod talk;
+mod together;
 mod tool;
 mod wire;
 
