@@ -221,6 +221,10 @@ impl Source for Host {
     fn parked(&self) -> usize {
         Self::parked(self)
     }
+
+    fn audit_lost(&self) -> u64 {
+        self.gateway.consent.audit_lost()
+    }
 }
 
 impl std::fmt::Debug for Host {
