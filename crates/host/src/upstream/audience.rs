@@ -4,6 +4,8 @@
 //! person. Nothing here lets two principals meet, unless the configuration says that everybody shares the server, and then
 //! it can ask none of them.
 
+use std::sync::{Arc, OnceLock};
+
 use contexture::Principal;
 use contexture::engine::Peer;
 use contexture::model::{
@@ -85,6 +87,16 @@ impl Declares {
         }
         // What a legacy server asks may have to become an input round, whose questions have keys.
         .with_question_keys()
+    }
+
+    /// The same, made once for all who declare this.
+    pub fn shared(self) -> Arc<ClientCapabilities> {
+        const WAYS: usize = 1 << 5;
+        static MADE: [OnceLock<Arc<ClientCapabilities>>; WAYS] = [const { OnceLock::new() }; WAYS];
+        let Self { form, url, sampling, sampling_tools, roots } = self;
+        let parts = [form, url, sampling, sampling_tools, roots];
+        let at = parts.into_iter().fold(0, |at, part| 2 * at + usize::from(part));
+        Arc::clone(MADE[at].get_or_init(|| Arc::new(self.capabilities())))
     }
 
     /// Whether there is anything at all.

@@ -82,7 +82,7 @@ pub struct Forward {
     payload: Result<Payload>,
     patience: Patience,
     meta: Meta,
-    capabilities: Option<ClientCapabilities>,
+    capabilities: Option<Arc<ClientCapabilities>>,
     level: Option<LoggingLevel>,
     on_progress: Option<Box<dyn FnMut(ProgressParams) + Send>>,
     on_log: Option<Box<dyn FnMut(LoggingMessageParams) + Send>>,
@@ -145,8 +145,8 @@ impl Forward {
 
     /// Modern servers: what this one request declares, in place of what the client does. Nothing else may be asked
     /// in answer to it.
-    pub fn capabilities(mut self, capabilities: ClientCapabilities) -> Self {
-        self.capabilities = Some(capabilities);
+    pub fn capabilities(mut self, capabilities: impl Into<Arc<ClientCapabilities>>) -> Self {
+        self.capabilities = Some(capabilities.into());
         self
     }
 
@@ -206,10 +206,13 @@ impl Forward {
         let session = live.session()?;
         session.knows(self.method)?;
         session.permits(self.method)?;
-        if let Some(capabilities) = &mut self.capabilities {
-            capabilities.lower(session.rules);
+        // Mostly they are those of the connection, which were lowered when it was made.
+        if let Some(capabilities) = &mut self.capabilities
+            && **capabilities != session.declared
+        {
+            Arc::make_mut(capabilities).lower(session.rules);
         }
-        let text = session.forwarded_meta(self.level, self.capabilities.as_ref(), &self.meta);
+        let text = session.forwarded_meta(self.level, self.capabilities.as_deref(), &self.meta);
         let mut waiting = live.link.open(Outgoing {
             method: self.method.as_str(),
             payload,
@@ -240,7 +243,7 @@ impl Forward {
     fn asked(&self, session: &Session, result: &Bytes) -> Result<Option<InputRequired>> {
         let policy = self.client.policy();
         let asked = InputRequired::read(result, session.rules, policy, Some(self.method))?;
-        let capabilities = self.capabilities.as_ref().unwrap_or(&session.declared);
+        let capabilities = self.capabilities.as_deref().unwrap_or(&session.declared);
         for request in asked.iter().flat_map(|asked| asked.requests.values()) {
             declared(capabilities, request, session.rules)
                 .map_err(|what| Error::PeerMisbehaved(format!("the server asks something, but {what}")))?;
