@@ -184,8 +184,14 @@ impl Audience {
     /// is declared that can ever be passed on; what is asked outside of any call is declined.
     pub(super) fn listing(&self, entry: &ServerEntry) -> Self {
         let roots = entry.roots != RootsFor::None;
-        let declares =
-            Declares { form: true, url: true, sampling: true, sampling_tools: true, roots, roots_told: roots };
+        let declares = Declares {
+            form: true,
+            url: true,
+            sampling: true,
+            sampling_tools: true,
+            roots,
+            roots_told: roots,
+        };
         let principal = whose_login(self.principal.clone(), entry, self.personal);
         Self {
             principal,

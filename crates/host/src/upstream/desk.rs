@@ -257,7 +257,10 @@ impl Desk {
             return;
         }
         let mut callers = lock(&self.callers);
-        let asked = callers.values_mut().rev().find_map(|caller| Some((caller.questions.as_ref()?, &mut caller.mentioned)));
+        let asked = callers
+            .values_mut()
+            .rev()
+            .find_map(|caller| Some((caller.questions.as_ref()?, &mut caller.mentioned)));
         if let Some((questions, mentioned)) = asked.filter(|(_, mentioned)| **mentioned < MENTIONS) {
             *mentioned += 1;
             let (answer, _) = oneshot::channel();

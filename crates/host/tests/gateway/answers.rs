@@ -43,7 +43,8 @@ async fn roots_of_one_stranger_are_not_those_of_the_next() {
         for root in ["file:///one", "file:///two", "file:///one"] {
             let roots = Roots::new().with(Root::new(root)).expect("a root");
             let client = gate.connect(Client::builder().roots(roots), pairing.client, pairing.front).await;
-            let shown = client.call("up__roots", ()).await.unwrap_or_else(|error| panic!("{pairing:?}: {error}"));
+            let shown =
+                client.call("up__roots", ()).await.unwrap_or_else(|error| panic!("{pairing:?}: {error}"));
             assert_eq!(shown.text(), root, "{pairing:?}");
             client.close().await;
         }
