@@ -37,7 +37,7 @@ impl Named {
 
     /// Whether all are here that belong to the last one. `None` if the server does not say.
     pub(super) fn are_complete(&self) -> Option<bool> {
-        self.tells.then(|| self.awaited.is_empty())
+        self.tells.then_some(self.awaited.is_empty())
     }
 }
 
