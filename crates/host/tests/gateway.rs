@@ -35,5 +35,7 @@ mod people;
 mod reload;
 #[path = "gateway/signals.rs"]
 mod signals;
+#[path = "gateway/together.rs"]
+mod together;
 #[path = "gateway/told.rs"]
 mod told;

@@ -195,7 +195,7 @@ impl Call<'_> {
             forward = forward.on_progress(move |progress| voice.progress(&progress));
         }
         if !asks_in_place(client) {
-            forward = forward.capabilities(self.who.declares().capabilities());
+            forward = forward.capabilities(self.who.declares().shared());
         }
         if let (Some(level), Some(voice), true) = (self.context.log_level(), voice, lease.logs()) {
             let voice = Arc::clone(voice);
@@ -216,11 +216,7 @@ impl Call<'_> {
             key::CLIENT_INFO,
             key::LOG_LEVEL,
         ];
-        let mut meta = self.context.meta();
-        for ours in OURS {
-            meta.remove(ours);
-        }
-        meta
+        self.context.meta_without(&OURS)
     }
 
     /// One exchange with the server, counted.

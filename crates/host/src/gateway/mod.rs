@@ -10,6 +10,7 @@ mod calls;
 mod catalogs;
 mod faults;
 mod legacy;
+mod named;
 mod parked;
 mod rounds;
 mod targets;
@@ -26,7 +27,7 @@ use contexture::model::{
     ServerCapabilities, Tool,
 };
 use contexture::server::{
-    BoxFuture, Context, Operation, OperationResult, Provider, Registry, Reply, Request, Session,
+    BoxFuture, Context, Mirrors, Operation, OperationResult, Provider, Registry, Reply, Request, Session,
 };
 
 use tokio::sync::watch;
@@ -63,6 +64,8 @@ pub(crate) struct Gateway {
     registries: Mutex<Vec<Registry>>,
     /// With one server whose names are left alone: what that one says about itself.
     transparent: RwLock<Option<Declared>>,
+    /// What is declared otherwise.
+    everything: Arc<ServerCapabilities>,
     /// Whether people are not to be asked any more.
     ending: watch::Sender<bool>,
     this: Weak<Self>,
@@ -70,7 +73,7 @@ pub(crate) struct Gateway {
 
 /// What a server says about itself.
 pub(crate) struct Declared {
-    pub(crate) capabilities: ServerCapabilities,
+    pub(crate) capabilities: Arc<ServerCapabilities>,
     pub(crate) instructions: Option<String>,
 }
 
@@ -99,6 +102,7 @@ impl Gateway {
             watches: Watches::new(this.clone()),
             registries: Mutex::default(),
             transparent: RwLock::default(),
+            everything: Arc::new(everything()),
             ending: watch::channel(false).0,
             this: this.clone(),
         });
@@ -304,9 +308,9 @@ impl Observer for Gateway {
 pub(crate) struct Face(pub(crate) Arc<Gateway>);
 
 impl Provider for Face {
-    fn capabilities(&self) -> ServerCapabilities {
+    fn capabilities(&self) -> Arc<ServerCapabilities> {
         let transparent = self.0.transparent.read().unwrap_or_else(PoisonError::into_inner);
-        transparent.as_ref().map_or_else(everything, |declared| declared.capabilities.clone())
+        Arc::clone(transparent.as_ref().map_or(&self.0.everything, |declared| &declared.capabilities))
     }
 
     fn instructions(&self) -> Option<String> {
@@ -340,6 +344,11 @@ impl Provider for Face {
         let viewer = self.0.viewer(principal);
         let view = self.0.catalogs.known(&viewer, self.0.consent.tells_callers_apart())?;
         view.catalog.tool(name).map(|route| Arc::clone(&route.definition))
+    }
+
+    fn mirrors(&self, principal: &Principal, name: &str) -> Option<Mirrors> {
+        let view = self.0.catalogs.known(principal, self.0.consent.tells_callers_apart())?;
+        view.catalog.tool(name).map(|route| route.mirrors().clone())
     }
 
     fn watch(&self, context: &Context, uri: &str) -> Option<Box<dyn Any + Send + Sync>> {

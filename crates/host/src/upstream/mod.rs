@@ -280,7 +280,8 @@ impl Upstream {
     pub(crate) fn roots_changed(&self, session: u64) {
         if self.entry.roots == RootsFor::Client {
             let table = lock(&self.table);
-            let concerned = table.all().filter(|connection| connection.desk().knows(session));
+            let told = table.all().filter(|connection| connection.key.declares.roots_told);
+            let concerned = told.filter(|connection| connection.desk().knows(session));
             concerned.for_each(|connection| connection.client().roots_changed());
         }
     }

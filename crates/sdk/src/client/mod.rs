@@ -25,6 +25,7 @@ mod call;
 mod completer;
 mod config;
 mod connection;
+mod declaring;
 mod establish;
 mod events;
 mod forward;
@@ -257,7 +258,7 @@ impl Client {
 
     /// The revision that is spoken.
     pub fn revision(&self) -> Revision {
-        self.server().revision
+        self.with_session(|session| session.rules.revision)
     }
 
     /// The era that is spoken.
