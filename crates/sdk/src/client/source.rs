@@ -28,6 +28,13 @@ impl<T: Transport> From<T> for Target {
     }
 }
 
+/// A server that is started.
+impl From<ChildCommand> for Target {
+    fn from(command: ChildCommand) -> Self {
+        Self(Source::Child(command))
+    }
+}
+
 #[cfg(feature = "http-client")]
 impl From<&str> for Target {
     fn from(url: &str) -> Self {
