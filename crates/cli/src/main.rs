@@ -9,6 +9,7 @@ mod demo;
 mod door;
 mod exit;
 mod gateway;
+mod manual;
 mod mock;
 mod nearest;
 mod options;
@@ -24,14 +25,13 @@ mod verbs;
 
 use std::process::ExitCode;
 
-use clap::Parser;
 use clap::error::ErrorKind;
 
 use exit::Failure;
-use options::{Command, Format, Verb};
+use options::{Format, Verb};
 
 fn main() -> ExitCode {
-    let command = match Command::try_parse() {
+    let command = match manual::parse() {
         Ok(command) => command,
         Err(error) => return misread(&error),
     };

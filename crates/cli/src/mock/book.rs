@@ -3,15 +3,15 @@
 //! A part is what the server said because of that message, in its order: its answer, what came on the way, and what came of its
 //! own accord while nothing else was going on. Where the client was asked something, the part waits for the answer.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use contexture::transport::Side;
 use serde_json::{Value, json};
 
 use crate::exit::Failure;
-use crate::transcript::{Entry, Event, Kind, Transcript, progress_token};
+use crate::transcript::{Entry, Event, Kind, Transcript, named_revision, progress_token};
 
 /// Everything that can be asked, and what is said then.
 #[derive(Debug, Default)]
@@ -19,12 +19,17 @@ pub(crate) struct Book {
     /// Said before anything is heard.
     pub(super) prologue: Vec<Step>,
     pub(super) parts: Vec<Part>,
+    /// Recorded connections that somebody has: the next one that begins the same way gets another.
+    taken: Mutex<HashSet<u32>>,
 }
 
 /// What follows from one message of the client.
 #[derive(Debug)]
 pub(super) struct Part {
     pub(super) method: Option<String>,
+    pub(super) connection: u32,
+    /// The revision that the message itself names.
+    pub(super) revision: Option<String>,
     /// The message without what differs from client to client.
     pub(super) key: Value,
     /// As it was recorded.
@@ -61,9 +66,27 @@ impl Book {
             writing.take(entry);
         }
         let mut book = writing.book;
-        // A probe that killed the server, or got no answer, is refused: then clients do as they did.
-        book.parts.retain(|part| part.method.as_deref() != Some("server/discover") || !part.steps.is_empty());
+        // A handshake that killed the server, or got no answer, is refused: then clients do as they did.
+        let opens = |part: &Part| matches!(part.method.as_deref(), Some("server/discover" | "initialize"));
+        book.parts.retain(|part| !opens(part) || !part.steps.is_empty());
         book
+    }
+
+    /// The part that opens a session: one that began just so, or in the same revision, or at all.
+    pub(super) fn opening(&self, message: &Value) -> Option<usize> {
+        let (key, revision) = (key(message), message.pointer("/params/protocolVersion"));
+        let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
+        let openings = || {
+            let parts = self.parts.iter().enumerate();
+            parts.filter(|(_, part)| part.method.as_deref() == Some("initialize"))
+        };
+        let same = |(_, part): &(usize, &Part)| part.key == key;
+        let near = |(_, part): &(usize, &Part)| part.key.pointer("/params/protocolVersion") == revision;
+        let free = |(_, part): &(usize, &Part)| !taken.contains(&part.connection);
+        let found = openings().filter(same).find(free).or_else(|| openings().find(same));
+        let (at, part) = found.or_else(|| openings().find(near)).or_else(|| openings().next())?;
+        taken.insert(part.connection);
+        Some(at)
     }
 }
 
@@ -106,10 +129,11 @@ impl Writing {
                 self.server(connection, &message, text, of.as_ref());
             }
             Event::Failed(refusal) => {
-                let error = refusal.error.clone();
-                let error = error.unwrap_or_else(|| json!({ "code": -32601, "message": refusal.why }));
-                let answer = json!({ "jsonrpc": "2.0", "id": refusal.of, "error": error });
-                self.server(connection, &answer, &answer.to_string(), None);
+                // A status alone was the transport's word, which ours cannot say again.
+                if let Some(error) = &refusal.error {
+                    let answer = json!({ "jsonrpc": "2.0", "id": refusal.of, "error": error });
+                    self.server(connection, &answer, &answer.to_string(), None);
+                }
             }
             _ => {}
         }
@@ -135,6 +159,8 @@ impl Writing {
         self.last = Some(at);
         self.book.parts.push(Part {
             method: kind.method().map(str::to_owned),
+            connection,
+            revision: named_revision(message).map(str::to_owned),
             key: key(message),
             id,
             token: progress_token(message).cloned(),

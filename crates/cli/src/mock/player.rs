@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use super::book::{Book, Part, Step, key};
-use crate::transcript::{Kind, progress_token};
+use crate::transcript::{Kind, named_revision, progress_token};
 
 /// What of a request is shown to whoever asked it in vain.
 const SHOWN: usize = 200;
@@ -29,6 +29,8 @@ pub(super) struct Said {
 /// One client's way through a book.
 pub(super) struct Player {
     book: Arc<Book>,
+    /// The recorded connection that is played.
+    connection: Option<u32>,
     /// Parts that were played.
     used: HashSet<usize>,
     /// Recorded ids of requests and tokens, and what this client calls them.
@@ -49,8 +51,15 @@ struct Answer<'a> {
 
 impl Player {
     pub(super) fn new(book: Arc<Book>) -> Self {
-        let (used, answered) = (HashSet::new(), HashSet::new());
-        Self { book, used, ids: HashMap::new(), tokens: HashMap::new(), waiting: Vec::new(), answered }
+        Self {
+            book,
+            connection: None,
+            used: HashSet::new(),
+            ids: HashMap::new(),
+            tokens: HashMap::new(),
+            waiting: Vec::new(),
+            answered: HashSet::new(),
+        }
     }
 
     /// What is said before anything is heard.
@@ -87,18 +96,26 @@ impl Player {
         }
     }
 
-    /// The part that follows from a message: the first that was not played; after that, the last that fits.
-    fn find(&self, message: &Value, kind: &Kind) -> Option<usize> {
-        let key = key(message);
-        let parts = || self.book.parts.iter().enumerate();
-        let fits = |(_, part): &(usize, &Part)| part.key == key;
-        let handshake = |(_, part): &(usize, &Part)| {
-            let opens = matches!(kind.method(), Some("initialize" | "server/discover"));
-            opens && part.method.as_deref() == kind.method()
+    /// The part that follows from a message: the first that was not played, or else the last that fits; of the same
+    /// conversation, or else of any.
+    fn find(&mut self, message: &Value, kind: &Kind) -> Option<usize> {
+        if kind.method() == Some("initialize") {
+            let at = self.book.opening(message)?;
+            self.connection = Some(self.book.parts[at].connection);
+            return Some(at);
+        }
+        let (key, revision) = (key(message), named_revision(message));
+        let fits = || self.book.parts.iter().enumerate().filter(|(_, part)| part.key == key);
+        let is_near = |(_, part): &(usize, &Part)| match revision {
+            Some(revision) => part.revision.as_deref() == Some(revision),
+            None => part.revision.is_none() && self.connection.is_none_or(|mine| mine == part.connection),
         };
         let unused = |(at, _): &(usize, &Part)| !self.used.contains(at);
-        let found = parts().filter(fits).find(unused).or_else(|| parts().rfind(fits));
-        found.or_else(|| parts().find(handshake)).map(|(at, _)| at)
+        let near = fits().filter(is_near).find(unused).or_else(|| fits().rfind(is_near));
+        let found = near.or_else(|| fits().find(unused)).or_else(|| fits().next_back());
+        let discovers = kind.method() == Some("server/discover");
+        let discovery = |(_, part): &(usize, &Part)| discovers && part.method.as_deref() == kind.method();
+        found.or_else(|| self.book.parts.iter().enumerate().find(discovery)).map(|(at, _)| at)
     }
 
     fn play(&mut self, at: usize, message: &Value, kind: &Kind) -> Vec<Said> {

@@ -100,9 +100,13 @@ pub(crate) struct Comparing {
     #[arg(value_name = "OTHER")]
     pub(crate) other: Option<String>,
     /// Compares what one server offers in these two revisions.
-    #[arg(long, value_name = "DATE,DATE", value_delimiter = ',', num_args = 2, value_parser = revision,
-        conflicts_with_all = ["revision", "era"])]
-    pub(crate) revisions: Vec<Revision>,
+    #[arg(long, value_name = "DATE,DATE", value_parser = revisions, conflicts_with_all = ["revision", "era"])]
+    pub(crate) revisions: Option<[Revision; 2]>,
     #[command(flatten)]
     pub(crate) target: Target,
+}
+
+fn revisions(text: &str) -> Result<[Revision; 2], String> {
+    let (one, other) = text.split_once(',').ok_or("two dates with a comma between them")?;
+    Ok([revision(one.trim())?, revision(other.trim())?])
 }

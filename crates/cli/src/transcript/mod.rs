@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-pub(crate) use message::{Kind, progress_token};
+pub(crate) use message::{Kind, named_revision, progress_token};
 pub(crate) use read::{Transcript, is_transcript};
 pub(crate) use redact::{Redactor, is_placeholder, is_secret};
 pub(crate) use write::{Recorder, refusal};

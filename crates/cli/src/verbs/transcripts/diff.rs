@@ -16,13 +16,13 @@ use crate::terminal::style::Style;
 use crate::terminal::text::{safe_json, safe_line};
 
 pub(super) async fn run(comparing: &Comparing) -> Result<(), Failure> {
-    let (one, other) = match comparing.revisions.as_slice() {
-        [first, second] => {
+    let (one, other) = match comparing.revisions {
+        Some([first, second]) => {
             let place = comparing.target.place(&mut Words::new([&comparing.one, &comparing.other], &[]))?;
             let in_revision = |revision| Target { revision: Some(revision), ..comparing.target.clone() };
-            (offer(&place, &in_revision(*first)).await?, offer(&place, &in_revision(*second)).await?)
+            (offer(&place, &in_revision(first)).await?, offer(&place, &in_revision(second)).await?)
         }
-        _ => {
+        None => {
             let (first, second) = places(comparing)?;
             let unrecorded = Target { record: None, ..comparing.target.clone() };
             (offer(&first, &comparing.target).await?, offer(&second, &unrecorded).await?)

@@ -100,9 +100,11 @@ impl Replay<'_> {
         message: &Value,
         headers: Vec<(String, String)>,
     ) -> Result<(), Failure> {
+        let mut is_first = false;
         if !self.sessions.contains_key(&connection) {
             let transport = bare(self.place, self.target, None, false).await?;
-            self.sessions.insert(connection, Session::new(transport));
+            self.sessions.insert(connection, Session::new(transport, false));
+            is_first = true;
         }
         let Some(session) = self.sessions.get_mut(&connection) else { return Ok(()) };
         let mut message = message.clone();
@@ -123,7 +125,9 @@ impl Replay<'_> {
             _ => {}
         }
         let changed_text = changed.then(|| message.to_string());
-        session.say(changed_text.as_deref().unwrap_or(text), &message, headers);
+        let text = changed_text.as_deref().unwrap_or(text);
+        session.opening = is_first.then(|| (text.to_owned(), message.clone()));
+        session.say(text, &message, headers);
         self.report.messages += 1;
         Ok(())
     }
@@ -138,7 +142,14 @@ impl Replay<'_> {
             .take(200)
             .map(|entry| entry.event.value())
             .collect();
-        let Some(got) = self.wait(connection, &shape, recorded, &later).await else {
+        let mut got = self.wait(connection, &shape, recorded, &later).await;
+        if recorded.get("error").is_none()
+            && got.as_ref().is_some_and(Got::is_refused)
+            && self.step_back(connection).await
+        {
+            got = self.wait(connection, &shape, recorded, &later).await;
+        }
+        let Some(got) = got else {
             self.owed.push((connection, line, recorded.clone()));
             return;
         };
@@ -153,20 +164,33 @@ impl Replay<'_> {
         }
     }
 
+    /// A server that refuses the first word may speak HTTP+SSE. Says whether it was tried.
+    async fn step_back(&mut self, connection: u32) -> bool {
+        let Some(session) = self.sessions.get(&connection) else { return false };
+        let Some((text, message)) = session.opening.clone() else { return false };
+        if session.is_older || self.place.url().is_none() {
+            return false;
+        }
+        let Ok(transport) = bare(self.place, self.target, None, true).await else { return false };
+        let mut session = Session::new(transport, true);
+        session.say(&text, &message, Vec::new());
+        self.sessions.insert(connection, session);
+        true
+    }
+
     /// What came, as far as it can be compared: questions have the names of then.
     fn adapted(&mut self, connection: u32, recorded: &Value, got: &Got) -> Value {
-        let mut now = got.value();
+        let now = got.value();
         if let (Kind::Request { id: then, .. }, Kind::Request { id, .. }) =
             (Kind::of(recorded), Kind::of(&now))
+            && let Some(session) = self.sessions.get_mut(&connection)
         {
-            if let Some(session) = self.sessions.get_mut(&connection) {
-                session.questions.insert(then.to_string(), id);
-            }
-            now["id"] = then;
+            session.questions.insert(then.to_string(), id);
         }
         // Over another transport a refusal has another form.
         let is_bare = |value: &Value| value.pointer("/error/status").is_some();
-        if now.get("error").is_some() && is_bare(recorded) != is_bare(&now) {
+        let is_refused = now.get("error").is_some() && is_bare(recorded) != is_bare(&now);
+        if is_refused || (is_bare(recorded) && self.place.url().is_none()) {
             return recorded.clone();
         }
         Shape::of(recorded).comparable(&now)

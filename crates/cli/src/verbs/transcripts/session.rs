@@ -34,6 +34,11 @@ impl Got {
             Self::Text(text) => Value::from(text.as_str()),
         }
     }
+
+    /// Whether a request was refused by the transport.
+    pub(super) fn is_refused(&self) -> bool {
+        matches!(self, Self::Refused(refusal) if refusal.status.is_some_and(|status| (400..500).contains(&status)))
+    }
 }
 
 /// A refusal as an answer: over one transport it is a status, over another an error.
@@ -49,6 +54,10 @@ pub(super) struct Session {
     pub(super) is_over: bool,
     /// The request that opens a session.
     handshake: Option<Value>,
+    /// What was said first, until something else is said.
+    pub(super) opening: Option<(String, Value)>,
+    /// HTTP+SSE is spoken.
+    pub(super) is_older: bool,
     /// What the server calls its questions now, by what it called them then.
     pub(super) questions: HashMap<String, Value>,
     /// Questions that nobody was asked then, by what they are called now.
@@ -58,12 +67,14 @@ pub(super) struct Session {
 }
 
 impl Session {
-    pub(super) fn new(transport: Box<dyn Transport>) -> Self {
+    pub(super) fn new(transport: Box<dyn Transport>, is_older: bool) -> Self {
         Self {
             transport,
             inbox: Vec::new(),
             is_over: false,
             handshake: None,
+            opening: None,
+            is_older,
             questions: HashMap::new(),
             refused: HashSet::new(),
             fresh: Fresh::default(),

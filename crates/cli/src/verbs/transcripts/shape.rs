@@ -15,6 +15,8 @@ use crate::transcript::Kind;
 
 /// How much of a value is shown.
 const SHOWN: usize = 120;
+/// How many differences of one message are shown to people.
+const LISTED: usize = 5;
 
 /// What a message must be to stand for another.
 #[derive(Debug, PartialEq)]
@@ -116,7 +118,7 @@ impl Finding {
             _ => "came and was not there then",
         };
         let mut out = format!("{}{} {how}\n", style.dim(&place), style.bold(&safe_line(&self.what)));
-        for Difference { pointer, recorded, now } in &self.differences {
+        for Difference { pointer, recorded, now } in self.differences.iter().take(LISTED) {
             if !pointer.is_empty() {
                 out += &format!("    {}\n", safe_line(pointer));
             }
@@ -126,7 +128,10 @@ impl Finding {
                 }
             }
         }
-        out
+        match self.differences.len().saturating_sub(LISTED) {
+            0 => out,
+            more => out + &format!("    and {more} more\n"),
+        }
     }
 }
 
