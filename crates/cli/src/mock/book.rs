@@ -13,6 +13,9 @@ use serde_json::{Value, json};
 use crate::exit::Failure;
 use crate::transcript::{Entry, Event, Kind, Transcript, named_revision, progress_token};
 
+/// Where a message says which stream of changes it belongs to.
+pub(super) const SUBSCRIPTION: &str = "/params/_meta/io.modelcontextprotocol~1subscriptionId";
+
 /// Everything that can be asked, and what is said then.
 #[derive(Debug, Default)]
 pub(crate) struct Book {
@@ -28,7 +31,7 @@ pub(crate) struct Book {
 pub(super) struct Part {
     pub(super) method: Option<String>,
     pub(super) connection: u32,
-    /// The revision that the message itself names.
+    /// The revision that the message itself names, or that its session began with.
     pub(super) revision: Option<String>,
     /// The message without what differs from client to client.
     pub(super) key: Value,
@@ -117,6 +120,8 @@ struct Writing {
     asked: HashMap<(u32, String), usize>,
     /// What the client said last.
     last: Option<usize>,
+    /// The revisions that sessions began with.
+    offered: HashMap<u32, String>,
 }
 
 impl Writing {
@@ -149,6 +154,12 @@ impl Writing {
             return;
         }
         let at = self.book.parts.len();
+        if kind.method() == Some("initialize") {
+            let offered = message.pointer("/params/protocolVersion").and_then(Value::as_str);
+            self.offered.insert(connection, offered.unwrap_or_default().to_owned());
+        }
+        let revision = named_revision(message).map(str::to_owned);
+        let revision = revision.or_else(|| self.offered.get(&connection).cloned());
         let id = match &kind {
             Kind::Request { id, .. } => {
                 self.open.push((connection, id.clone(), at));
@@ -160,7 +171,7 @@ impl Writing {
         self.book.parts.push(Part {
             method: kind.method().map(str::to_owned),
             connection,
-            revision: named_revision(message).map(str::to_owned),
+            revision,
             key: key(message),
             id,
             token: progress_token(message).cloned(),
@@ -191,10 +202,13 @@ impl Writing {
     ) -> (Option<usize>, Option<Value>) {
         let here = |(on, ..): &&(u32, Value, usize)| *on == connection;
         let is_open = |wanted: &Value| self.open.iter().filter(here).find(|(_, id, _)| id == wanted).cloned();
+        let listens = |part: usize| self.book.parts[part].method.as_deref() == Some("subscriptions/listen");
         if let Kind::Answer { id } = kind {
             let Some((_, _, part)) = is_open(id) else { return (self.last, None) };
+            // A stream of changes ends because of something else.
+            let part = if listens(part) { self.last } else { Some(part) };
             self.open.retain(|(on, open, _)| *on != connection || open != id);
-            return (Some(part), Some(id.clone()));
+            return (part, Some(id.clone()));
         }
         let token = message.pointer("/params/progressToken");
         let reports_on = self
@@ -205,10 +219,11 @@ impl Writing {
         if let Some((_, id, part)) = reports_on {
             return (Some(*part), Some(id.clone()));
         }
-        let listens = |part: usize| self.book.parts[part].method.as_deref() == Some("subscriptions/listen");
         // A stream that stays open tells of what something else has caused.
         let newest = self.open.iter().filter(here).rfind(|(_, _, part)| !listens(*part));
-        match of.and_then(is_open) {
+        // Over a pipe, messages of a stream say themselves which.
+        let named = message.pointer(SUBSCRIPTION).or_else(|| message.pointer("/params/requestId"));
+        match of.or(named).and_then(is_open) {
             Some((_, id, part)) if !listens(part) => (Some(part), Some(id)),
             Some((_, id, part)) => (newest.map(|(_, _, part)| *part).or(self.last).or(Some(part)), Some(id)),
             None => match newest {

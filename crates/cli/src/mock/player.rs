@@ -7,14 +7,13 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-use super::book::{Book, Part, Step, key};
+use super::book::{Book, Part, SUBSCRIPTION, Step, key};
 use crate::transcript::{Kind, named_revision, progress_token};
 
 /// What of a request is shown to whoever asked it in vain.
 const SHOWN: usize = 200;
 const INVALID_PARAMS: i64 = -32602;
 const METHOD_NOT_FOUND: i64 = -32601;
-const SUBSCRIPTION: &str = "/params/_meta/io.modelcontextprotocol~1subscriptionId";
 
 /// Something to say.
 #[derive(Debug)]
@@ -31,6 +30,8 @@ pub(super) struct Player {
     book: Arc<Book>,
     /// The recorded connection that is played.
     connection: Option<u32>,
+    /// The revision that its session began with.
+    revision: Option<String>,
     /// Parts that were played.
     used: HashSet<usize>,
     /// Recorded ids of requests and tokens, and what this client calls them.
@@ -54,6 +55,7 @@ impl Player {
         Self {
             book,
             connection: None,
+            revision: None,
             used: HashSet::new(),
             ids: HashMap::new(),
             tokens: HashMap::new(),
@@ -101,18 +103,24 @@ impl Player {
     fn find(&mut self, message: &Value, kind: &Kind) -> Option<usize> {
         if kind.method() == Some("initialize") {
             let at = self.book.opening(message)?;
-            self.connection = Some(self.book.parts[at].connection);
+            let part = &self.book.parts[at];
+            (self.connection, self.revision) = (Some(part.connection), part.revision.clone());
             return Some(at);
         }
-        let (key, revision) = (key(message), named_revision(message));
+        let key = key(message);
+        let named = named_revision(message);
+        let revision = named.or(self.revision.as_deref());
         let fits = || self.book.parts.iter().enumerate().filter(|(_, part)| part.key == key);
-        let is_near = |(_, part): &(usize, &Part)| match revision {
-            Some(revision) => part.revision.as_deref() == Some(revision),
-            None => part.revision.is_none() && self.connection.is_none_or(|mine| mine == part.connection),
-        };
-        let unused = |(at, _): &(usize, &Part)| !self.used.contains(at);
-        let near = fits().filter(is_near).find(unused).or_else(|| fits().rfind(is_near));
-        let found = near.or_else(|| fits().find(unused)).or_else(|| fits().next_back());
+        // Of the same session, of the same revision, of any.
+        let near: [&dyn Fn(&Part) -> bool; 3] = [
+            &|part| named.is_none() && self.connection == Some(part.connection),
+            &|part| part.revision.as_deref() == revision,
+            &|_| true,
+        ];
+        let found = near.iter().find_map(|is_near| {
+            let near = || fits().filter(|(_, part)| is_near(part));
+            near().find(|(at, _)| !self.used.contains(at)).or_else(|| near().next_back())
+        });
         let discovers = kind.method() == Some("server/discover");
         let discovery = |(_, part): &(usize, &Part)| discovers && part.method.as_deref() == kind.method();
         found.or_else(|| self.book.parts.iter().enumerate().find(discovery)).map(|(at, _)| at)

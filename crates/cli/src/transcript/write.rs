@@ -209,6 +209,7 @@ impl Writing {
 struct Ear {
     recorder: Recorder,
     connection: u32,
+    /// Somebody has ended it.
     is_over: bool,
 }
 
@@ -228,7 +229,11 @@ impl Tap for Ear {
             Passed::TooLong(limit) => {
                 recorder.lock().keep(Line { connection, too_long: Some(limit), ..Line::default() });
             }
-            Passed::End => {
+            Passed::Closing if !self.is_over => {
+                self.is_over = true;
+                recorder.end(connection, Ending::Client);
+            }
+            Passed::End if !self.is_over => {
                 self.is_over = true;
                 recorder.end(connection, Ending::Server);
             }

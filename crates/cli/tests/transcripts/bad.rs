@@ -25,7 +25,12 @@ fn every_bad_file_is_named_with_its_line() {
     ];
     for (name, text, what) in cases {
         let file = folder.write(name, &text);
-        for verb in [&["replay", &file, "demo"][..], &["mock", &file], &["tools", "list", &file], &["test", "--from", &file]] {
+        for verb in [
+            &["replay", &file, "demo"][..],
+            &["mock", &file],
+            &["tools", "list", &file],
+            &["test", "--from", &file],
+        ] {
             let said = run(verb).fails(1, what);
             assert!(said.stderr.contains(name), "{verb:?}: {}", said.stderr);
         }
@@ -46,7 +51,9 @@ fn a_file_that_was_cut_off_is_used_as_far_as_it_goes() {
 #[test]
 fn a_huge_file_is_not_read() {
     let folder = Folder::new();
-    File::create(folder.path("huge.jsonl")).and_then(|file| file.set_len(1 << 30)).expect("a file with holes");
+    File::create(folder.path("huge.jsonl"))
+        .and_then(|file| file.set_len(1 << 30))
+        .expect("a file with holes");
     run(&["replay", &folder.name("huge.jsonl"), "demo"]).fails(1, "too large");
 }
 
@@ -56,14 +63,16 @@ fn a_file_of_somebody_else_is_not_written_over() {
     let file = folder.write("notes.jsonl", "my notes\n");
     run(&["tools", "list", "demo", "--record", &file]).fails(1, "no transcript");
     assert_eq!(folder.read("notes.jsonl"), "my notes\n");
-    run(&["tools", "list", "demo", "--record", &folder.name("no/such/folder.jsonl")]).fails(1, "folder.jsonl");
+    run(&["tools", "list", "demo", "--record", &folder.name("no/such/folder.jsonl")])
+        .fails(1, "folder.jsonl");
 }
 
 #[test]
 fn a_program_that_is_killed_leaves_what_was_said() {
     let folder = Folder::new();
     let file = folder.name("session.jsonl");
-    let mut child = command(&["call", "demo", "sleep", "ms=3000000", "--record", &file]).spawn().expect("it runs");
+    let mut child =
+        command(&["call", "demo", "sleep", "ms=3000000", "--record", &file]).spawn().expect("it runs");
     while !std::fs::read_to_string(&file).unwrap_or_default().contains("\"sleep\",\"arguments\"") {
         assert!(child.try_wait().expect("a child").is_none(), "it ended too soon");
         std::thread::yield_now();
@@ -78,7 +87,9 @@ fn a_mock_that_is_asked_nonsense_answers_and_goes_on() {
     let folder = Folder::new();
     recorded(&folder);
     let mut talk = super::stage::Talk::with(&["mock", &folder.name("session.jsonl")]);
-    for line in ["{", "[]", "null", "{\"jsonrpc\":\"2.0\",\"id\":{},\"method\":7}", "{\"id\":1,\"result\":{}}"] {
+    for line in
+        ["{", "[]", "null", "{\"jsonrpc\":\"2.0\",\"id\":{},\"method\":7}", "{\"id\":1,\"result\":{}}"]
+    {
         talk.line(line);
     }
     let pong = talk.ask(77, "ping", &serde_json::json!({}));

@@ -28,11 +28,17 @@ fn what_is_gone_or_narrower_is_missed_and_what_is_new_is_not() {
         text.replace("Says back what it is told.", "Echoes.")
     });
     let told = run(&["diff", "demo", &changed]).fails(5, "a client would miss something, in 2 places");
-    for part in ["tool fail: gone", "tool fails: new", "tool countdown: arguments: steps: maximum was 1000 and is 10", "tool echo: another description"] {
+    for part in [
+        "tool fail: gone",
+        "tool fails: new",
+        "tool countdown: arguments: steps: maximum was 1000 and is 10",
+        "tool echo: another description",
+    ] {
         assert!(told.stdout.contains(part), "{part}: {}", told.stdout);
     }
     let json = run(&["diff", "demo", &changed, "-o", "json"]).json();
-    let breaking = json["changes"].as_array().expect("changes").iter().filter(|change| change["breaking"] == true);
+    let breaking =
+        json["changes"].as_array().expect("changes").iter().filter(|change| change["breaking"] == true);
     assert_eq!(breaking.count(), 2);
     // The other way round the bound is wider: only the renamed tool is missed.
     run(&["diff", &changed, "demo"]).fails(5, "tool fails: gone");
@@ -42,7 +48,8 @@ fn what_is_gone_or_narrower_is_missed_and_what_is_new_is_not() {
 
 #[test]
 fn two_revisions_of_one_server_are_compared() {
-    let told = run(&["diff", "demo", "--revisions", "2026-07-28,2024-11-05"]).fails(5, "a client would miss something");
+    let told = run(&["diff", "demo", "--revisions", "2026-07-28,2024-11-05"])
+        .fails(5, "a client would miss something");
     assert!(told.stdout.contains("2026-07-28 → 2024-11-05"), "{}", told.stdout);
     assert!(told.stdout.contains("tool weather: its structured result is gone"), "{}", told.stdout);
     run(&["diff", "--revisions", "2025-06-18,2025-06-18", "--", BINARY, "demo"]).succeeds();

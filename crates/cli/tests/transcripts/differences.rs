@@ -18,7 +18,8 @@ fn an_answer_that_differs_is_shown_with_its_place() {
     let folder = Folder::new();
     let file = edited(&folder, "liftoff", "landing");
     let shown = run(&["replay", &file, "demo"]).fails(5, "1 difference");
-    for part in ["the answer to tools/call countdown", "/result/content/0/text", "\"landing\"", "\"liftoff\""] {
+    for part in ["the answer to tools/call countdown", "/result/content/0/text", "\"landing\"", "\"liftoff\""]
+    {
         assert!(shown.stdout.contains(part), "{part}: {}", shown.all());
     }
     let json = run(&["replay", &file, "demo", "-o", "json"]).json();
@@ -52,7 +53,8 @@ fn what_a_server_makes_up_anew_is_a_difference() {
     let file = folder.name("session.jsonl");
     run(&["read", "demo", "demo://clock", "--record", &file]).succeeds();
     let text = folder.read("session.jsonl");
-    let seconds = text.split(" seconds since").next().and_then(|before| before.rsplit('"').next()).expect("a time");
+    let seconds =
+        text.split(" seconds since").next().and_then(|before| before.rsplit('"').next()).expect("a time");
     // As if it had been another day.
     let file = folder.write("older.jsonl", &text.replace(seconds, "86400"));
     run(&["replay", &file, "demo"]).fails(5, "resources/read demo://clock");
@@ -78,10 +80,16 @@ fn a_question_that_nobody_was_asked_then_is_refused_and_told() {
     let call = ["call", "demo", "list_roots", "--revision", "2025-06-18"];
     run(&[&call[..], &["--root", "/", "--record", &file]].concat()).succeeds();
     let lines: Vec<String> = folder.read("session.jsonl").lines().map(str::to_owned).collect();
-    let asks = |line: &String| serde_json::from_str::<Value>(line).is_ok_and(|line| line["message"]["method"] == "roots/list");
+    let asks = |line: &String| {
+        serde_json::from_str::<Value>(line).is_ok_and(|line| line["message"]["method"] == "roots/list")
+    };
     let at = lines.iter().position(asks).expect("a question");
-    let without: Vec<String> =
-        lines.iter().enumerate().filter(|(index, _)| *index != at && *index != at + 1).map(|(_, line)| line.clone()).collect();
+    let without: Vec<String> = lines
+        .iter()
+        .enumerate()
+        .filter(|(index, _)| *index != at && *index != at + 1)
+        .map(|(_, line)| line.clone())
+        .collect();
     let file = folder.write("without.jsonl", &(without.join("\n") + "\n"));
     let found = run(&["replay", &file, "--", BINARY, "demo"]);
     found.fails(5, "the question roots/list came and was not there then");

@@ -48,9 +48,16 @@ fn what_does_not_hold_fails_and_says_why() {
     ] }"#;
     let (file, report) = (folder.write("wrong.json", steps), folder.name("report.xml"));
     let told = run(&["test", &file, "demo", "--junit", &report]).fails(5, "8 steps failed");
-    for part in ["has no \"3\" in it: 2", "no step has saved \"nothing\"", "the tool failed: oh", "the tool did not fail",
-        "does not fit its schema", "does not match", "nothing to save as y", "there is no list of \"planets\""]
-    {
+    for part in [
+        "has no \"3\" in it: 2",
+        "no step has saved \"nothing\"",
+        "the tool failed: oh",
+        "the tool did not fail",
+        "does not fit its schema",
+        "does not match",
+        "nothing to save as y",
+        "there is no list of \"planets\"",
+    ] {
         assert!(told.stdout.contains(part), "{part}: {}", told.stdout);
     }
     let xml = folder.read("report.xml");
@@ -66,7 +73,8 @@ fn a_session_becomes_tests_that_it_passes() {
     let folder = Folder::new();
     let recorded = folder.name("session.jsonl");
     for revision in super::REVISIONS {
-        run(&["call", "demo", "weather", "city=Oslo", "--revision", revision, "--record", &recorded]).succeeds();
+        run(&["call", "demo", "weather", "city=Oslo", "--revision", revision, "--record", &recorded])
+            .succeeds();
         let made = run(&["test", "--from", &recorded]).succeeds().stdout;
         let file = folder.write("made.jsonc", &made);
         for server in ["demo", &recorded] {

@@ -50,7 +50,19 @@ fn everything_is_kept_where_the_person_says_so_and_it_is_said() {
     let file = folder.name("session.jsonl");
     let variable = format!("API_TOKEN={SECRET}");
     let message = format!("message={SECRET}");
-    let said = run(&["call", "echo", &message, "--record", &file, "--no-redact", "--env", &variable, "--", BINARY, "demo"]);
+    let said = run(&[
+        "call",
+        "echo",
+        &message,
+        "--record",
+        &file,
+        "--no-redact",
+        "--env",
+        &variable,
+        "--",
+        BINARY,
+        "demo",
+    ]);
     assert!(said.succeeds().stderr.contains("nothing is redacted"));
     assert!(folder.read("session.jsonl").contains(SECRET));
 }
@@ -73,7 +85,8 @@ fn what_a_server_writes_to_standard_error_is_kept() {
     let file = folder.name("session.jsonl");
     let script = format!("echo careful {SECRET} >&2; exec {BINARY} demo");
     let variable = format!("KEY={SECRET}");
-    let mut command = command(&["tools", "list", "--record", &file, "--env", &variable, "--", "sh", "-c", &script]);
+    let mut command =
+        command(&["tools", "list", "--record", &file, "--env", &variable, "--", "sh", "-c", &script]);
     assert!(command.output().expect("it runs").status.success());
     let text = folder.read("session.jsonl");
     assert!(text.contains(r#""stderr":"careful [redacted 1]""#), "{text}");

@@ -23,6 +23,7 @@ fn a_session_is_recorded_replayed_served_and_tested_by_hand() {
     screen.shows("What a client would miss");
     assert_eq!(screen.ended(), 5);
     screen.run("contexture record demo --to kept.jsonl");
+    screen.shows("recording to kept.jsonl");
     screen.keys(&["C-c"]);
     assert_eq!(screen.ended(), 0);
 }

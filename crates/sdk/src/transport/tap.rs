@@ -54,6 +54,8 @@ pub enum Passed<'a> {
     Withdrawn(&'a RequestId),
     /// The handshake is done: these rules hold from here on.
     Agreed(&'static Rules),
+    /// This side ends the connection; what the other still says may follow.
+    Closing,
     /// The other side has finished.
     End,
 }
@@ -70,6 +72,7 @@ pub struct Tapped<T> {
     inner: T,
     own: Side,
     tap: Box<dyn Tap>,
+    is_closing: bool,
 }
 
 impl<T> Tapped<T> {
@@ -79,7 +82,7 @@ impl<T> Tapped<T> {
     }
 
     pub(crate) fn boxed(inner: T, own: Side, tap: Box<dyn Tap>) -> Self {
-        Self { inner, own, tap }
+        Self { inner, own, tap, is_closing: false }
     }
 
     fn sent(&mut self, lines: &[u8], headers: &[(String, String)]) {
@@ -125,6 +128,9 @@ impl<T: Transport> Transport for Tapped<T> {
     }
 
     fn poll_close(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        if !std::mem::replace(&mut self.is_closing, true) {
+            self.tap.passed(Passed::Closing);
+        }
         self.inner.poll_close(cx)
     }
 

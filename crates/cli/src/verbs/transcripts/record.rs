@@ -15,6 +15,7 @@ use crate::exit::Failure;
 use crate::options::Recording;
 use crate::place::Place;
 use crate::recording::begin;
+use crate::terminal::note;
 use crate::transcript::{Ending, Recorder};
 use crate::verbs::{alone, interrupted, together};
 
@@ -53,11 +54,12 @@ async fn over_stdio(recording: &Recording, place: &Place, recorder: &Recorder) -
     let server = bare(place, &recording.target, Some(recorder), false).await?;
     let client = StdioTransport::open(Policy::default().line_bytes)?;
     let connection = recorder.connection();
+    note(&format!("recording to {}", recording.to.display()));
     let mut relay = Relay { client, server, recorder, connection, over: Over::default() };
-    let relayed = std::future::poll_fn(|cx| relay.poll(cx)).await;
-    // A client that reads no more has gone.
-    let first = if relayed.is_ok() { relay.over.first } else { None };
-    recorder.end(connection, first.unwrap_or(Ending::Client));
+    if std::future::poll_fn(|cx| relay.poll(cx)).await.is_err() {
+        // A client that reads no more has gone.
+        relay.ended(Ending::Client);
+    }
     // The server is given time to leave.
     std::future::poll_fn(|cx| relay.server.poll_close(cx)).await.ok();
     Ok(())
@@ -77,7 +79,6 @@ struct Relay<'a, C> {
 struct Over {
     client: bool,
     server: bool,
-    first: Option<Ending>,
 }
 
 impl<C: Transport> Relay<'_, C> {
@@ -106,6 +107,13 @@ impl<C: Transport> Relay<'_, C> {
         }
     }
 
+    /// Notes who was the first to end it.
+    fn ended(&self, how: Ending) {
+        if !self.over.client && !self.over.server {
+            self.recorder.end(self.connection, how);
+        }
+    }
+
     fn hear_client(&mut self, cx: &mut Context<'_>) -> io::Result<bool> {
         match self.client.poll_receive(cx)? {
             Poll::Pending => return Ok(false),
@@ -114,8 +122,8 @@ impl<C: Transport> Relay<'_, C> {
                 self.server.send(&mut with_break(&line));
             }
             Poll::Ready(Incoming::End) => {
+                self.ended(Ending::Client);
                 self.over.client = true;
-                self.over.first.get_or_insert(Ending::Client);
             }
             Poll::Ready(_) => {}
         }
@@ -130,8 +138,8 @@ impl<C: Transport> Relay<'_, C> {
                 self.client.send(&mut with_break(&line));
             }
             Poll::Ready(Incoming::End) => {
+                self.ended(Ending::Server);
                 self.over.server = true;
-                self.over.first.get_or_insert(Ending::Server);
             }
             Poll::Ready(_) => {}
         }

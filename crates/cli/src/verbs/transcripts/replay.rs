@@ -86,7 +86,11 @@ impl Replay<'_> {
                 }
             }
             Event::End(Ending::Server) => self.expect_end(connection, entry.line).await,
-            Event::End(Ending::Client) => self.leave(connection).await,
+            Event::End(Ending::Client) => {
+                if let Some(session) = self.sessions.get_mut(&connection) {
+                    session.is_closing = true;
+                }
+            }
             _ => {}
         }
         Ok(())
@@ -256,6 +260,7 @@ impl Replay<'_> {
     /// Ends a connection. What comes until it is over is listened to.
     async fn leave(&mut self, connection: u32) {
         let Some(mut session) = self.sessions.remove(&connection) else { return };
+        session.is_closing = true;
         let leaving = poll_fn(|cx| {
             let closed = session.poll_close(cx).is_ready();
             loop {

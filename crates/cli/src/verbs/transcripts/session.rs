@@ -52,6 +52,8 @@ pub(super) struct Session {
     transport: Box<dyn Transport>,
     pub(super) inbox: Vec<Got>,
     pub(super) is_over: bool,
+    /// Our side is ended; what the server still says is listened to.
+    pub(super) is_closing: bool,
     /// The request that opens a session.
     handshake: Option<Value>,
     /// What was said first, until something else is said.
@@ -72,6 +74,7 @@ impl Session {
             transport,
             inbox: Vec::new(),
             is_over: false,
+            is_closing: false,
             handshake: None,
             opening: None,
             is_older,
@@ -106,7 +109,7 @@ impl Session {
     /// Moves what is to be moved. Ready when something has come.
     pub(super) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         // Who reads no more may still have something to say.
-        let _ = self.transport.poll_flush(cx);
+        let _ = if self.is_closing { self.transport.poll_close(cx) } else { self.transport.poll_flush(cx) };
         if self.is_over {
             return Poll::Pending;
         }
