@@ -156,6 +156,11 @@ impl Session {
         }
     }
 
+    /// Whether nothing can come any more, though the server may say it.
+    pub(super) fn is_deaf(&self) -> bool {
+        self.is_closing && self.transport.has_headers()
+    }
+
     /// Whether every request has a way of its own.
     pub(super) fn has_headers(&self) -> bool {
         self.transport.has_headers()
