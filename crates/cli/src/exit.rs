@@ -107,6 +107,11 @@ impl Failure {
         Self { hint: hint.or(self.hint), ..self }
     }
 
+    /// The same end, when it was said already.
+    pub(crate) fn said(self) -> Self {
+        Self { message: "some lines failed".to_owned(), data: None, hint: None, ..self }
+    }
+
     /// All that is known, for those who look for a hint in it.
     pub(crate) fn words(&self) -> String {
         let data = self.data.as_ref().map(Value::to_string);

@@ -7,6 +7,7 @@ pub(crate) mod form;
 pub(crate) mod person;
 pub(crate) mod style;
 pub(crate) mod text;
+pub(crate) mod typing;
 pub(crate) mod width;
 
 use std::io::{self, Write};
@@ -31,5 +32,8 @@ pub(crate) enum Reader {
 
 /// Writes a line to standard error; if nobody reads that, so be it.
 pub(crate) fn note(line: &str) {
+    if typing::said(line) {
+        return;
+    }
     let _ = writeln!(io::stderr().lock(), "{line}");
 }

@@ -18,6 +18,7 @@ mod policy;
 mod prompt;
 mod raw;
 mod read;
+mod results;
 pub(crate) mod run;
 mod servers;
 mod shell;
@@ -217,8 +218,26 @@ where
     outcome
 }
 
+/// Does what a verb says with a client that is connected: all its words are about what to do.
+async fn within(client: Client, verb: &Verb) -> Result<(), Failure> {
+    match verb {
+        Verb::Tools(listing) => list::tools(client, &listing.whole().target).await,
+        Verb::Resources(listing) => list::resources(client, &listing.whole().target).await,
+        Verb::Prompts(listing) => list::prompts(client, &listing.whole().target).await,
+        Verb::Call(calling) => call::call(client, calling.words(), calling).await,
+        Verb::Read(reading) => read::read(client, reading.words(), reading).await,
+        Verb::Prompt(prompting) => prompt::prompt(client, prompting.words(), prompting).await,
+        Verb::Complete(completing) => complete::complete(client, completing.words(), completing).await,
+        Verb::Subscribe(subscribing) => subscribe::subscribe(client, subscribing.words(), subscribing).await,
+        Verb::Ping(whole) => ping::ping(client, whole.words(), whole).await,
+        Verb::Raw(raw) => raw::raw(client, raw.words(), raw).await,
+        _ => Err(Failure::usage("that is not about the server of this shell")),
+    }
+}
+
 /// Prints a result as the person wants it.
 fn print(format: Format, result: &impl Serialize, text: impl FnOnce() -> String) -> Result<(), Failure> {
+    results::said(result);
     let mut out = match format {
         Format::Text => text(),
         Format::Json | Format::Ndjson => {
