@@ -28,7 +28,7 @@ pub(crate) use serving::{Bridging, Face, Running};
 pub(crate) use shell::{Completions, Manual, Talking};
 pub(crate) use target::{Format, Target, Wanted, Words, is_url};
 use target::{header, seconds, url};
-pub(crate) use using::{Calling, Completing, Listing, Prompting, Raw, Reading, Subscribing, Whole};
+pub(crate) use using::{Calling, Completing, Listing, Logging, Pinging, Prompting, Raw, Reading, Subscribing};
 
 /// The Model Context Protocol, whole: any client, any server, any era.
 ///
@@ -62,7 +62,7 @@ pub(crate) enum Verb {
     ///
     /// Servers are those of contexture.json, here or in the user's own folder, of files that are named, or of other hosts.
     Run(Running),
-    /// Serves one server, any transport and era to any other: a URL, or a command after `--`.
+    /// Serves one server, any transport and era to any other.
     Bridge(Bridging),
     /// What is allowed, asked about and denied, and why.
     #[command(subcommand)]
@@ -99,12 +99,12 @@ pub(crate) enum Verb {
     Prompt(Prompting),
     /// What an argument of a prompt or template could be, as the server proposes.
     Complete(Completing),
-    /// Follows changes: of resources, or of the lists.
+    /// Follows changes, of resources or of the lists, until Ctrl-C.
     Subscribe(Subscribing),
-    /// Follows log messages.
-    Logs(Whole),
-    /// Whether the server answers.
-    Ping(Whole),
+    /// Follows log messages, until Ctrl-C.
+    Logs(Logging),
+    /// Whether the server answers, and how soon.
+    Ping(Pinging),
     /// Sends a request as it is, and prints the answer as it is.
     Raw(Raw),
     /// Talks to a server line by line.

@@ -2,9 +2,11 @@
 //!
 //! Nothing that a server says reaches a terminal as it came, unless the person asked for exactly that.
 
+pub(crate) mod bar;
 pub(crate) mod consent;
 pub(crate) mod form;
 pub(crate) mod person;
+pub(crate) mod sampling;
 pub(crate) mod style;
 pub(crate) mod text;
 pub(crate) mod typing;
@@ -15,8 +17,11 @@ use std::io::{self, Write};
 /// Writes to standard output. Whoever reads it may have seen enough: a closed pipe is no failure, but
 /// there is no point in going on, either.
 pub(crate) fn print(bytes: &[u8]) -> io::Result<Reader> {
-    let mut out = io::stdout().lock();
-    match out.write_all(bytes).and_then(|()| out.flush()) {
+    let written = bar::above(|| {
+        let mut out = io::stdout().lock();
+        out.write_all(bytes).and_then(|()| out.flush())
+    });
+    match written {
         Ok(()) => Ok(Reader::Listening),
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(Reader::Gone),
         Err(error) => Err(error),
@@ -35,5 +40,7 @@ pub(crate) fn note(line: &str) {
     if typing::said(line) {
         return;
     }
-    let _ = writeln!(io::stderr().lock(), "{line}");
+    bar::above(|| {
+        let _ = writeln!(io::stderr().lock(), "{line}");
+    });
 }

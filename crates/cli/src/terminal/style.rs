@@ -26,6 +26,37 @@ impl Style {
         self.paint("2", text)
     }
 
+    /// Without colours.
+    pub(crate) fn plain() -> Self {
+        Self { colours: false }
+    }
+
+    /// With colours, whatever the terminal.
+    #[cfg(test)]
+    pub(crate) fn coloured() -> Self {
+        Self { colours: true }
+    }
+
+    /// Whether there are colours at all.
+    pub(crate) fn has_colours(self) -> bool {
+        self.colours
+    }
+
+    /// What is stressed.
+    pub(crate) fn italic(self, text: &str) -> String {
+        self.paint("3", text)
+    }
+
+    /// What leads elsewhere.
+    pub(crate) fn underlined(self, text: &str) -> String {
+        self.paint("4", text)
+    }
+
+    /// What is code.
+    pub(crate) fn cyan(self, text: &str) -> String {
+        self.paint("36", text)
+    }
+
     /// What came out.
     pub(crate) fn green(self, text: &str) -> String {
         self.paint("32", text)

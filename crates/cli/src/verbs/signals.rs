@@ -2,6 +2,8 @@
 
 use tokio::sync::watch;
 
+use crate::exit::Failure;
+
 /// Ready when the person or the system wants this program to end.
 pub(crate) async fn interrupted() {
     match Signals::listen() {
@@ -16,6 +18,16 @@ pub(crate) async fn interrupted() {
 pub(crate) struct Told(watch::Receiver<usize>);
 
 impl Told {
+    /// What verbs come to that are told to end: they were interrupted.
+    pub(crate) fn fails() -> Result<(), Failure> {
+        Err(Failure::interrupted())
+    }
+
+    /// What verbs come to that only end when they are told to.
+    pub(crate) fn suffices() -> Result<(), Failure> {
+        Ok(())
+    }
+
     /// Begins to listen, on a task of the current runtime.
     pub(crate) fn listen() -> Self {
         let (count, told) = watch::channel(0);
@@ -28,6 +40,11 @@ impl Told {
             });
         }
         Self(told)
+    }
+
+    /// How many times so far.
+    pub(crate) fn so_far(&self) -> usize {
+        *self.0.borrow()
     }
 
     /// Ready when we were told so many times.
