@@ -5,6 +5,7 @@
 pub(crate) mod bar;
 pub(crate) mod consent;
 pub(crate) mod form;
+pub(crate) mod keyboard;
 pub(crate) mod person;
 pub(crate) mod sampling;
 pub(crate) mod style;

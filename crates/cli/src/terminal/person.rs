@@ -12,6 +12,7 @@ use tokio::sync::{Mutex, MutexGuard};
 
 use super::bar::Hidden;
 use super::form::Sheet;
+use super::keyboard::{self, Keyboard};
 use super::note;
 use super::text::{safe, safe_line};
 use crate::events::Aside;
@@ -23,6 +24,13 @@ static TURN: Mutex<()> = Mutex::const_new(());
 pub(super) struct Turn {
     _turn: MutexGuard<'static, ()>,
     _hidden: Hidden,
+}
+
+/// Whoever asked does not wait for an answer any more.
+impl Drop for Turn {
+    fn drop(&mut self) {
+        keyboard::leave();
+    }
 }
 
 pub(super) async fn turn() -> Turn {
@@ -102,7 +110,7 @@ fn heading(question: &Question) -> String {
 
 fn ask(question: &Question, margin: &str) -> io::Result<ElicitAnswer> {
     // Standard error is not locked: others have something to say while the person thinks.
-    let (mut input, mut out) = (io::stdin().lock(), io::stderr());
+    let (mut input, mut out) = (Keyboard::open(), io::stderr());
     writeln!(out, "{margin}{}", heading(question))?;
     let mut sheet = Sheet { input: &mut input, out: &mut out, margin };
     match question {

@@ -14,14 +14,19 @@ pub(crate) fn begin(above: Above) {
     *ABOVE.lock().unwrap_or_else(PoisonError::into_inner) = Some(above);
 }
 
-/// Whether somebody is typing now.
+/// Somebody begins to type, or has ended.
 pub(crate) fn at_prompt(typing: bool) {
     AT_PROMPT.store(typing, Ordering::Release);
 }
 
+/// Whether somebody is typing now.
+pub(crate) fn is_at_prompt() -> bool {
+    AT_PROMPT.load(Ordering::Acquire)
+}
+
 /// Says a line above the one that is being typed. If nobody types, it is for others to say.
 pub(super) fn said(line: &str) -> bool {
-    AT_PROMPT.load(Ordering::Acquire)
+    is_at_prompt()
         && ABOVE
             .lock()
             .unwrap_or_else(PoisonError::into_inner)

@@ -11,7 +11,7 @@ use contexture::{Client, Error};
 use contexture_host::gateway::DENIED;
 use serde::Serialize;
 
-use super::{Told, hint, list, on_in, print};
+use super::{Told, hint, list, on_in, print, results};
 use crate::arguments;
 use crate::connect::Manner;
 use crate::events::{Aside, emit};
@@ -28,7 +28,7 @@ pub(super) fn run(calling: &Calling) -> ExitCode {
     })
 }
 
-async fn call(client: Client, mut words: Words, calling: &Calling) -> Result<(), Failure> {
+pub(super) async fn call(client: Client, mut words: Words, calling: &Calling) -> Result<(), Failure> {
     let target = &calling.target;
     let name = words.wanted("which tool to call")?;
     let wanted = Wanted { tool: &name, words: &words.rest(), unchecked: calling.unchecked };
@@ -56,6 +56,7 @@ async fn call(client: Client, mut words: Words, calling: &Calling) -> Result<(),
 /// Programs get the whole result, also of a tool that failed; people get its message, once.
 fn answered(reply: &ToolReply, calling: &Calling) -> Result<(), Failure> {
     let target = &calling.target;
+    results::said(&**reply);
     match target.format {
         Format::Text if reply.is_error() => {}
         Format::Text => {

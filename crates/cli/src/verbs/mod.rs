@@ -42,6 +42,7 @@ use crate::terminal::text::{safe_json, safe_line};
 use crate::terminal::{self, Reader, note};
 
 pub(crate) use login::SECRET;
+use signals::dismissed;
 pub(crate) use signals::{Told, interrupted};
 
 /// How long other threads may take to let go of the servers that they have started.
@@ -235,23 +236,6 @@ where
     outcome
 }
 
-/// Does what a verb says with a client that is connected: all its words are about what to do.
-async fn within(client: Client, verb: &Verb) -> Result<(), Failure> {
-    match verb {
-        Verb::Tools(listing) => list::tools(client, &listing.whole().target).await,
-        Verb::Resources(listing) => list::resources(client, &listing.whole().target).await,
-        Verb::Prompts(listing) => list::prompts(client, &listing.whole().target).await,
-        Verb::Call(calling) => call::call(client, calling.words(), calling).await,
-        Verb::Read(reading) => read::read(client, reading.words(), reading).await,
-        Verb::Prompt(prompting) => prompt::prompt(client, prompting.words(), prompting).await,
-        Verb::Complete(completing) => complete::complete(client, completing.words(), completing).await,
-        Verb::Subscribe(subscribing) => subscribe::subscribe(client, subscribing.words(), subscribing).await,
-        Verb::Ping(whole) => ping::ping(client, whole.words(), whole).await,
-        Verb::Raw(raw) => raw::raw(client, raw.words(), raw).await,
-        _ => Err(Failure::usage("that is not about the server of this shell")),
-    }
-}
-
 /// A document for programs, on one line.
 fn document(value: &impl Serialize) -> Result<String, Failure> {
     let json = serde_json::to_string(value).map_err(|error| Failure::usage(error.to_string()))?;
@@ -265,6 +249,7 @@ fn print_each<T: Serialize>(
     each: impl IntoIterator<Item = T>,
     text: impl FnOnce() -> Result<String, Failure>,
 ) -> Result<(), Failure> {
+    results::said(result);
     match format {
         Format::Text => {
             let text = text()?;

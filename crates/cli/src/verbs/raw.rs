@@ -9,6 +9,7 @@ use contexture::Client;
 use contexture::model::Method;
 use serde_json::value::RawValue;
 
+use super::results;
 use crate::exit::Failure;
 use crate::options::{Format, Raw, Words};
 use crate::render::indented;
@@ -30,6 +31,7 @@ pub(super) async fn raw(client: Client, mut words: Words, raw: &Raw) -> Result<(
         }
         None => client.request(&method, params).await?.to_string(),
     };
+    results::said(&serde_json::from_str::<&RawValue>(&result).ok());
     let shown = match raw.target.format {
         Format::Text => indented(&result),
         Format::Json | Format::Ndjson => result,

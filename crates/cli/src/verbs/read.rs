@@ -3,7 +3,7 @@
 use contexture::model::{ReadResourceResult, ResourceContents, code};
 use contexture::{Client, Error};
 
-use super::print_each;
+use super::{print_each, results};
 use crate::exit::Failure;
 use crate::options::{Format, Reading, Words};
 use crate::render::Page;
@@ -15,6 +15,7 @@ pub(super) async fn read(client: Client, mut words: Words, reading: &Reading) ->
     let uri = words.wanted("which resource to read, its URI,")?;
     words.end()?;
     let result = client.read(&uri).await.map_err(|error| refused(error, &uri))?;
+    results::said(&result);
     if target.raw && target.format == Format::Text {
         terminal::print(&bytes(&result)?)?;
         return Ok(());

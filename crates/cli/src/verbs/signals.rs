@@ -12,6 +12,14 @@ pub(crate) async fn interrupted() {
     }
 }
 
+/// Ready when the system wants this program to end: Ctrl-C is meant for something else.
+pub(crate) async fn dismissed() {
+    match Signals::listen() {
+        Ok(mut signals) => signals.of_system().await,
+        Err(_) => std::future::pending().await,
+    }
+}
+
 /// How often we were told to end. It is listened for from the beginning: whoever has listened once hears a signal no other
 /// way, so none may fall between two steps.
 #[derive(Debug, Clone)]
@@ -76,6 +84,14 @@ impl Signals {
             _ = interrupt.recv() => {}
         }
     }
+
+    async fn of_system(&mut self) {
+        let [terminate, hangup, _] = &mut self.0;
+        tokio::select! {
+            _ = terminate.recv() => {}
+            _ = hangup.recv() => {}
+        }
+    }
 }
 
 #[cfg(not(unix))]
@@ -91,5 +107,9 @@ impl Signals {
         if tokio::signal::ctrl_c().await.is_err() {
             std::future::pending().await
         }
+    }
+
+    async fn of_system(&mut self) {
+        std::future::pending().await
     }
 }

@@ -25,7 +25,11 @@ pub(super) fn run(subscribing: &Subscribing) -> ExitCode {
     })
 }
 
-async fn subscribe(client: Client, words: Words, subscribing: &Subscribing) -> Result<(), Failure> {
+pub(super) async fn subscribe(
+    client: Client,
+    words: Words,
+    subscribing: &Subscribing,
+) -> Result<(), Failure> {
     let uris = words.rest();
     let mut events = client.events();
     begin(&client, &uris).await?;
@@ -110,7 +114,11 @@ impl Followed<'_> {
         };
         let mut page = Page::of_stdout(self.subscribing.target.raw, None);
         let shown = page.resources(&read.contents)?;
-        self.tell("updated", &json!({ "uri": uri, "contents": read.contents }), &format!("{words}\n{}", shown.trim_end()))
+        self.tell(
+            "updated",
+            &json!({ "uri": uri, "contents": read.contents }),
+            &format!("{words}\n{}", shown.trim_end()),
+        )
     }
 
     fn tell(&self, event: &str, about: &Value, words: &str) -> Result<Reader, Failure> {

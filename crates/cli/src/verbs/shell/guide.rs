@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use clap::CommandFactory as _;
 use contexture::model::{JsonObject, LoggingLevel, Reference};
 use rustyline::completion::{Completer, Pair};
 use rustyline::validate::{ValidationContext, ValidationResult, Validator};
@@ -14,6 +15,8 @@ use serde_json::Value;
 use super::line::{Line, is_open};
 use super::memory::Memory;
 use super::offer::Offer;
+use super::perform::of_connection;
+use crate::options::Command;
 use crate::terminal::text::safe_line;
 
 /// What can be said, in the order of its use.
@@ -59,28 +62,29 @@ impl Completer for Guide {
         let typed = &line[..at];
         let start = typed.rfind(char::is_whitespace).map_or(0, |space| space + 1);
         let word = &typed[start..];
-        let before =
-            Line::parse(&typed[..start], &Memory::default()).map(|line| line.words).unwrap_or_default();
+        if let Some((head, reference)) = word.rsplit_once('$') {
+            return Ok((start, self.variables(head, reference)));
+        }
+        // In the middle of a quote or a bracket nothing is known about what comes next.
+        let Some(before) = Line::shape(&typed[..start]) else { return Ok((start, Vec::new())) };
         let fits = self.proposals(&before, word).into_iter().filter(|one| one.starts_with(word));
-        let harmless = fits.filter(|one| safe_line(one) == *one && !one.contains(char::is_whitespace));
+        let harmless = fits.filter(|one| safe_line(one) == *one);
         Ok((start, harmless.map(|one| Pair { replacement: finished(&one), display: one }).collect()))
     }
 }
 
 impl Guide {
     fn proposals(&self, before: &[String], word: &str) -> Vec<String> {
-        if let Some((head, reference)) = word.rsplit_once('$') {
-            return self.variables(head, reference);
-        }
         let words: Vec<&str> = before.iter().map(String::as_str).collect();
         match words.as_slice() {
             [] | ["help"] => VERBS.iter().map(ToString::to_string).collect(),
+            [verb, ..] if word.starts_with('-') => options(verb),
             ["call"] => self.offer.tools().into_iter().map(|tool| tool.name).collect(),
             ["call", tool, given @ ..] => self.of_tool(tool, given, word),
-            ["prompt" | "complete", ..] if words.len() == 1 => {
+            ["prompt"] => self.offer.prompts().into_iter().map(|prompt| prompt.name).collect(),
+            ["complete"] => {
                 let prompts = self.offer.prompts().into_iter().map(|prompt| prompt.name);
-                let templates = if words[0] == "complete" { self.offer.templates() } else { Vec::new() };
-                prompts.chain(templates).collect()
+                prompts.chain(self.offer.templates()).collect()
             }
             ["prompt" | "complete", name, given @ ..] => self.of_prompt(name, given, word),
             ["read" | "subscribe", ..] => {
@@ -93,16 +97,13 @@ impl Guide {
         }
     }
 
-    fn variables(&self, head: &str, reference: &str) -> Vec<String> {
+    /// Names of results, and what is in them.
+    fn variables(&self, head: &str, reference: &str) -> Vec<Pair> {
         let memory = self.memory.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some((name, _)) = reference.split_once('.') else {
-            return memory.all().map(|(name, _)| format!("{head}{name}")).collect();
-        };
-        let members = memory.get(name).and_then(Value::as_object);
-        members
-            .into_iter()
-            .flat_map(|members| members.keys())
-            .map(|key| format!("{head}${name}.{key}"))
+        let members = memory.members(reference).into_iter().filter(|one| one.starts_with(reference));
+        let harmless = members.filter(|one| safe_line(one) == *one && !one.contains(char::is_whitespace));
+        harmless
+            .map(|one| Pair { replacement: format!("{head}${one}"), display: format!("${one}") })
             .collect()
     }
 
@@ -114,10 +115,10 @@ impl Guide {
         let properties = tool.input_schema.get("properties").and_then(Value::as_object);
         let Some(properties) = properties else { return Vec::new() };
         match word.split_once('=') {
-            Some((name, _)) => values(properties, name.trim_end_matches(':'))
-                .into_iter()
-                .map(|value| format!("{name}={value}"))
-                .collect(),
+            Some((name, _)) => {
+                let values = values(properties, name.trim_end_matches(':'), name.ends_with(':'));
+                values.into_iter().map(|value| format!("{name}={value}")).collect()
+            }
             None => missing(properties.keys().map(String::as_str), given),
         }
     }
@@ -143,10 +144,29 @@ impl Guide {
     }
 }
 
-/// A word that needs nothing more is followed by a space.
+/// A word that needs nothing more is followed by a space. What it stands for is what was shown: nothing in it is read as a
+/// quote or a result.
 fn finished(word: &str) -> String {
-    let goes_on = word.ends_with('=') || word.contains('$') || word.contains('{');
+    let is_special = |char: char| char.is_whitespace() || matches!(char, '\'' | '"' | '\\' | '$');
+    if word.contains(is_special) || is_open(word) {
+        let (name, value) = word.split_once('=').map_or(("", word), |(name, value)| (name, value));
+        let equals = if name.is_empty() { "" } else { "=" };
+        return format!("{name}{equals}'{}' ", value.replace('\'', "'\\''"));
+    }
+    let goes_on = word.ends_with('=') || word.contains('{');
     if goes_on { word.to_owned() } else { format!("{word} ") }
+}
+
+/// The options of a verb that a line can have.
+fn options(verb: &str) -> Vec<String> {
+    let command = Command::command();
+    let Some(mut verb) = command.find_subcommand(verb) else { return Vec::new() };
+    if let Some(list) = verb.find_subcommand("list") {
+        verb = list;
+    }
+    let said_before: Vec<clap::Id> = of_connection().collect();
+    let of_line = verb.get_arguments().filter(|one| !said_before.contains(one.get_id()));
+    of_line.filter_map(|one| one.get_long()).map(|long| format!("--{long}")).collect()
 }
 
 fn missing<'a>(names: impl Iterator<Item = &'a str>, given: &[&str]) -> Vec<String> {
@@ -154,10 +174,13 @@ fn missing<'a>(names: impl Iterator<Item = &'a str>, given: &[&str]) -> Vec<Stri
     names.filter(|name| !is_given(name)).map(|name| format!("{name}=")).collect()
 }
 
-/// The values that a schema lists.
-fn values(properties: &JsonObject, name: &str) -> Vec<String> {
+/// The values that a schema lists; as JSON, where JSON is wanted.
+fn values(properties: &JsonObject, name: &str, as_json: bool) -> Vec<String> {
     let Some(property) = properties.get(name) else { return Vec::new() };
-    let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    let text = |value: &Value| match value.as_str() {
+        Some(text) if !as_json => text.to_owned(),
+        _ => value.to_string(),
+    };
     match property.get("enum").and_then(Value::as_array) {
         Some(values) => values.iter().map(text).collect(),
         None if property.get("type").is_some_and(|kind| kind == "boolean") => {

@@ -18,15 +18,19 @@ pub(super) struct Line {
 impl Line {
     pub(super) fn parse(text: &str, memory: &Memory) -> Result<Self, String> {
         let (keep, rest) = assigned(text);
-        let words = Words { rest: rest.chars().collect(), at: 0, memory: Some(memory) }.all()?;
-        Ok(Self { keep, words })
+        Ok(Self { keep, words: Words::new(rest, Some(memory)).all()? })
+    }
+
+    /// The words of a line that is not finished, whatever its results stand for. None, in the middle of a quote or a bracket.
+    pub(super) fn shape(text: &str) -> Option<Vec<String>> {
+        Words::new(assigned(text).1, None).all().ok()
     }
 }
 
 /// Whether there is more to come: a quote or a bracket is open.
 pub(super) fn is_open(text: &str) -> bool {
     let (_, rest) = assigned(text);
-    matches!(Words { rest: rest.chars().collect(), at: 0, memory: None }.all(), Err(why) if why == OPEN)
+    matches!(Words::new(rest, None).all(), Err(why) if why == OPEN)
 }
 
 const OPEN: &str = "a quote or a bracket is not closed";
@@ -48,9 +52,16 @@ struct Words<'a> {
     at: usize,
     /// Without one, nothing is looked up: only the shape matters.
     memory: Option<&'a Memory>,
+    /// Whether arguments have types: those of prompts are text.
+    typed: bool,
 }
 
-impl Words<'_> {
+impl<'a> Words<'a> {
+    fn new(text: &str, memory: Option<&'a Memory>) -> Self {
+        let typed = text.split_whitespace().next() == Some("call");
+        Self { rest: text.chars().collect(), at: 0, memory, typed }
+    }
+
     fn all(mut self) -> Result<Vec<String>, String> {
         let mut words = Vec::new();
         loop {
@@ -74,8 +85,10 @@ impl Words<'_> {
         next
     }
 
+    /// What came out of a line may be anything, but not an option of the next one.
     fn word(&mut self) -> Result<String, String> {
         let mut word = String::new();
+        let is_reference = self.peek() == Some('$');
         while let Some(char) = self.peek().filter(|char| !char.is_whitespace()) {
             self.at += 1;
             match char {
@@ -86,6 +99,11 @@ impl Words<'_> {
                 '$' => self.reference(&mut word)?,
                 _ => word.push(char),
             }
+        }
+        if is_reference && word.starts_with('-') {
+            return Err(format!(
+                "{word:?} would be read as an option; it can only be the value of an argument"
+            ));
         }
         Ok(word)
     }
@@ -165,7 +183,8 @@ impl Words<'_> {
             return Ok(());
         };
         let ends = self.peek().is_none_or(char::is_whitespace);
-        let is_whole = ends && word.ends_with('=') && !word.ends_with(":=") && word.matches('=').count() == 1;
+        let is_whole = self.typed && ends && word.ends_with('=') && word.matches('=').count() == 1;
+        let is_whole = is_whole && !word.ends_with(":=");
         match &value {
             Value::String(text) if word.ends_with(":=") => {
                 word.push_str(&Value::from(text.as_str()).to_string())
@@ -245,7 +264,10 @@ mod tests {
 
     fn memory() -> Memory {
         let mut memory = Memory::default();
-        memory.keep(Some("it".into()), json!({"sum": 3, "name": "two words", "list": [{"x": "y"}]}));
+        memory.keep(
+            Some("it".into()),
+            json!({"sum": 3, "name": "two words", "option": "--save=x", "list": [{"x": "y"}]}),
+        );
         memory
     }
 
@@ -266,11 +288,22 @@ mod tests {
                 &["call", "x", "a=y", "o:={\"in\": [{\"x\":\"y\"}]}"],
             ),
             ("say '$it' $$5 \"$$\" $", &["say", "$it", "$5", "$", "$"]),
+            ("prompt x a=$it.sum", &["prompt", "x", "a=3"]),
             ("", &[]),
         ];
         for (text, wanted) in cases {
             assert_eq!(words(text).as_deref(), Ok(*wanted), "{text}");
         }
+        assert!(words("read $it.option").is_err_and(|why| why.contains("option")));
+        assert_eq!(
+            words("call x a=$it.option").as_deref(),
+            Ok(&["call", "x", "a=--save=x"].map(str::to_owned)[..])
+        );
+        assert_eq!(
+            Line::shape("call x a=$never "),
+            Some(["call", "x", "a:=null"].map(str::to_owned).to_vec())
+        );
+        assert_eq!(Line::shape("call x a='"), None);
         assert!(words("x $nobody").is_err_and(|why| why.contains("$nobody")));
         assert!(words("x $it.nothing").is_err_and(|why| why.contains("which has")));
     }

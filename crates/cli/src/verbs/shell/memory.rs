@@ -6,10 +6,14 @@ use serde_json::Value;
 
 /// So many results are kept; the oldest go first. Those with a name stay.
 const MOST: usize = 200;
+/// And so many bytes of JSON: results can be long.
+const BYTES: usize = 64 << 20;
 
 #[derive(Debug, Default)]
 pub(super) struct Memory {
-    results: BTreeMap<usize, Value>,
+    /// By number, with the length of each.
+    results: BTreeMap<usize, (Value, usize)>,
+    bytes: usize,
     count: usize,
     named: BTreeMap<String, Value>,
 }
@@ -28,17 +32,21 @@ impl Memory {
 
     fn push(&mut self, value: Value) {
         self.count += 1;
-        self.results.insert(self.count, value);
-        while self.results.len() > MOST {
-            self.results.pop_first();
+        let length = value.to_string().len();
+        self.bytes += length;
+        self.results.insert(self.count, (value, length));
+        while self.results.len() > MOST || (self.bytes > BYTES && self.results.len() > 1) {
+            let oldest = self.results.pop_first();
+            self.bytes -= oldest.map_or(0, |(_, (_, length))| length);
         }
     }
 
     /// A result by its name, without the `$`.
     pub(super) fn get(&self, name: &str) -> Option<&Value> {
+        let numbered = |number| self.results.get(&number).map(|(value, _)| value);
         match name {
-            "_" => self.results.get(&self.count),
-            _ => self.named.get(name).or_else(|| self.results.get(&name.parse().ok()?)),
+            "_" => numbered(self.count),
+            _ => self.named.get(name).or_else(|| numbered(name.parse().ok()?)),
         }
     }
 
@@ -58,10 +66,31 @@ impl Memory {
         Ok(value)
     }
 
+    /// Where a path that is being typed has come to: what is there, and how it goes on.
+    pub(super) fn members(&self, reference: &str) -> Vec<String> {
+        let Some((path, _)) = reference.rsplit_once('.') else {
+            let names = self.all().map(|(mut name, _)| name.split_off(1));
+            return names.chain((self.count > 0).then(|| "_".to_owned())).collect();
+        };
+        let mut steps = path.split('.');
+        let mut value = steps.next().and_then(|name| self.get(name));
+        for step in steps {
+            let (key, index) = step.trim_end_matches(']').split_once('[').unwrap_or((step, ""));
+            value = value.and_then(|value| value.get(key));
+            value = if index.is_empty() {
+                value
+            } else {
+                value.and_then(|value| value.get(index.parse::<usize>().ok()?))
+            };
+        }
+        let members = value.and_then(Value::as_object).into_iter().flat_map(|members| members.keys());
+        members.map(|key| format!("{path}.{key}")).collect()
+    }
+
     /// All that is kept, named ones first.
     pub(super) fn all(&self) -> impl Iterator<Item = (String, &Value)> {
         let named = self.named.iter().map(|(name, value)| (format!("${name}"), value));
-        named.chain(self.results.iter().map(|(number, value)| (format!("${number}"), value)))
+        named.chain(self.results.iter().map(|(number, (value, _))| (format!("${number}"), value)))
     }
 }
 
@@ -112,6 +141,11 @@ mod tests {
         let missing = memory.look_up("1", &[Step::Key("b".into())]);
         assert_eq!(missing, Err("there is no .b in $1, which has a".to_owned()));
         assert!(memory.look_up("9", &[]).is_err());
+        assert_eq!(memory.members("s"), ["sum", "1", "2", "_"]);
+        assert_eq!(memory.members("1."), ["1.a"]);
+        assert!(memory.members("1.a.").is_empty());
+        memory.keep(None, json!({"list": [{"x": {"y": 1}}]}));
+        assert_eq!(memory.members("_.list[0].x."), ["_.list[0].x.y"]);
     }
 
     #[test]

@@ -17,19 +17,23 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use contexture::Client;
 use contexture::client::Event;
 use contexture_host::config::Sources;
+use tokio::task::JoinHandle;
 
-use super::{alone, ended, interrupted};
+use super::{alone, dismissed, ended, interrupted};
 use crate::connect::connect;
 use crate::exit::Failure;
 use crate::options::{Format, Talking};
 use crate::place::Place;
 use crate::terminal::note;
-use crate::terminal::text::safe_line;
+use crate::terminal::text::{cut, safe_line};
 use guide::Guide;
 use line::Line;
 use memory::Memory;
 use offer::Offer;
 use reader::{Reader, Typed};
+
+/// Of a server's name, so much is before the line.
+const NAME: usize = 40;
 
 pub(super) fn run(options: &Talking) -> ExitCode {
     let mut words = options.words();
@@ -44,11 +48,14 @@ pub(super) fn run(options: &Talking) -> ExitCode {
 struct Shell<'a> {
     place: &'a Place,
     options: &'a Talking,
+    /// Whether a person types the lines.
+    is_typed: bool,
     client: Client,
     offer: Arc<Offer>,
     memory: Arc<Mutex<Memory>>,
     /// How results are printed, until somebody says otherwise.
     format: Format,
+    watching: Option<Watching>,
 }
 
 async fn talk(place: &Place, options: &Talking) -> Result<(), Failure> {
@@ -58,10 +65,26 @@ async fn talk(place: &Place, options: &Talking) -> Result<(), Failure> {
         client = connect(place, &options.target) => client?,
     };
     let offer = Arc::new(Offer::new(client.clone(), tokio::runtime::Handle::current()));
+    let (format, watching) = (options.target.format, None);
+    let is_typed =
+        std::io::stdin().is_terminal() && std::io::stdout().is_terminal() && !options.target.no_input;
     let mut shell =
-        Shell { place, options, client, offer, memory: Arc::default(), format: options.target.format };
-    let typed = std::io::stdin().is_terminal() && std::io::stdout().is_terminal() && !options.target.no_input;
-    let outcome = if typed { shell.with_person().await } else { shell.with_script().await };
+        Shell { place, options, is_typed, client, offer, memory: Arc::default(), format, watching };
+    let outcome = if is_typed {
+        // Ctrl-C is for the line that runs; the system means all of it.
+        tokio::select! {
+            biased;
+            () = dismissed() => Err(Failure::interrupted()),
+            outcome = shell.with_person() => outcome,
+        }
+    } else {
+        tokio::select! {
+            biased;
+            () = interrupted() => Err(Failure::interrupted()),
+            outcome = shell.with_script() => outcome,
+        }
+    };
+    shell.watching = None;
     // A second Ctrl-C is not to be waited for.
     tokio::select! {
         biased;
@@ -75,12 +98,12 @@ impl Shell<'_> {
     async fn with_person(&mut self) -> Result<(), Failure> {
         let guide = Guide { offer: Arc::clone(&self.offer), memory: Arc::clone(&self.memory) };
         let history = Sources::of_process().state_folder().join("shell-history");
-        let reader = Reader::at_terminal(guide, Some(history))
+        let reader = Reader::at_terminal(guide, history)
             .map_err(|error| Failure::usage(format!("the terminal cannot be used: {error}")))?;
         self.greet();
-        self.watch().await;
+        self.watch();
         loop {
-            let prompt = format!("{}> ", safe_line(self.client.server().display_name()));
+            let prompt = format!("{}> ", cut(&safe_line(self.client.server().display_name()), NAME));
             match reader.next(&prompt).await {
                 Typed::End => return Ok(()),
                 Typed::Nothing => {}
@@ -98,9 +121,12 @@ impl Shell<'_> {
     async fn with_script(&mut self) -> Result<(), Failure> {
         let reader = Reader::of_script();
         let mut failed = None;
+        let mut number = 1;
         loop {
             let Typed::Line(text) = reader.next("").await else { break };
-            match self.line(&text).await {
+            let here = number;
+            number += text.split('\n').count();
+            match self.line(&text).await.map_err(|failure| failure.at(&format!("line {here}"))) {
                 Ok(Next::Line) => {}
                 Ok(Next::End) => break,
                 Err(failure) if self.options.keep_going => {
@@ -127,11 +153,11 @@ impl Shell<'_> {
     }
 
     /// Says what changes while nobody asks. A server that cannot tell of changes has none to tell of.
-    async fn watch(&self) {
-        let _ = self.client.watch_lists().await;
-        let mut events = self.client.events();
-        let offer = Arc::clone(&self.offer);
-        tokio::spawn(async move {
+    fn watch(&mut self) {
+        let (client, offer) = (self.client.clone(), Arc::clone(&self.offer));
+        let mut events = client.events();
+        let task = tokio::spawn(async move {
+            let _ = client.watch_lists().await;
             while let Some(event) = events.next().await {
                 let changed = match event {
                     Event::ToolsChanged => "the list of tools has changed",
@@ -144,6 +170,7 @@ impl Shell<'_> {
                 note(&format!("({changed})"));
             }
         });
+        self.watching = Some(Watching(task));
     }
 
     async fn line(&mut self, text: &str) -> Result<Next, Failure> {
@@ -157,6 +184,15 @@ impl Shell<'_> {
 
     fn memory(&self) -> MutexGuard<'_, Memory> {
         self.memory.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What is told of a connection, for as long as it is the one of the shell.
+struct Watching(JoinHandle<()>);
+
+impl Drop for Watching {
+    fn drop(&mut self) {
+        self.0.abort();
     }
 }
 

@@ -6,7 +6,7 @@ use std::sync::mpsc;
 
 use rustyline::error::ReadlineError;
 use rustyline::history::FileHistory;
-use rustyline::{Config, Editor, ExternalPrinter as _};
+use rustyline::{CompletionType, Config, Editor, ExternalPrinter as _};
 use tokio::sync::oneshot;
 
 use super::guide::Guide;
@@ -27,19 +27,23 @@ pub(super) enum Typed {
 /// Reads on a thread of its own, one line whenever it is asked to: between two lines the terminal belongs to others.
 pub(super) struct Reader {
     ask: mpsc::Sender<(String, oneshot::Sender<Typed>)>,
+    /// How the terminal was before.
+    _modes: Option<Modes>,
 }
 
 impl Reader {
     /// At a terminal. What was typed in earlier shells is in this file.
-    pub(super) fn at_terminal(guide: Guide, history: Option<PathBuf>) -> rustyline::Result<Self> {
-        let config =
-            Config::builder().max_history_size(HISTORY)?.history_ignore_space(true).auto_add_history(true);
+    pub(super) fn at_terminal(guide: Guide, history: PathBuf) -> rustyline::Result<Self> {
+        let modes = Modes::now();
+        let config = Config::builder()
+            .max_history_size(HISTORY)?
+            .history_ignore_space(true)
+            .auto_add_history(true)
+            .completion_type(CompletionType::List);
         let mut editor: Editor<Guide, FileHistory> = Editor::with_config(config.build())?;
         editor.set_helper(Some(guide));
-        if let Some(path) = &history {
-            // There is none the first time.
-            let _ = editor.load_history(path);
-        }
+        // There is none the first time.
+        let _ = editor.load_history(&history);
         let mut printer = editor.create_external_printer()?;
         terminal::typing::begin(Box::new(move |line| printer.print(line).is_ok()));
         let (ask, asked) = mpsc::channel::<(String, oneshot::Sender<Typed>)>();
@@ -52,14 +56,12 @@ impl Reader {
                     Err(_) => Typed::End,
                 };
                 terminal::typing::at_prompt(false);
-                if let Some(path) = &history {
-                    remember(&mut editor, path);
-                }
+                remember(&mut editor, &history);
                 // Whoever asked may have left.
                 let _ = answer.send(typed);
             }
         });
-        Ok(Self { ask })
+        Ok(Self { ask, _modes: modes })
     }
 
     /// From a script.
@@ -72,7 +74,7 @@ impl Reader {
                 let _ = answer.send(whole_line(&mut lines).map_or(Typed::End, Typed::Line));
             }
         });
-        Self { ask }
+        Self { ask, _modes: None }
     }
 
     pub(super) async fn next(&self, prompt: &str) -> Typed {
@@ -81,6 +83,42 @@ impl Reader {
             return Typed::End;
         }
         typed.await.unwrap_or(Typed::End)
+    }
+}
+
+/// The modes of a terminal. Whoever leaves while a line is typed leaves it as it was.
+#[cfg(unix)]
+struct Modes(rustix::termios::Termios);
+
+#[cfg(unix)]
+impl Modes {
+    fn now() -> Option<Self> {
+        rustix::termios::tcgetattr(std::io::stdin()).ok().map(Self)
+    }
+}
+
+#[cfg(unix)]
+impl Drop for Modes {
+    fn drop(&mut self) {
+        use rustix::termios::{OptionalActions, tcsetattr};
+        // If the terminal is gone, so be it.
+        if terminal::typing::is_at_prompt()
+            && tcsetattr(std::io::stdin(), OptionalActions::Now, &self.0).is_ok()
+        {
+            // Pasted text comes as it is again, and what follows begins on a line of its own.
+            let _ = terminal::print(b"\x1b[?2004l\r\n");
+        }
+    }
+}
+
+/// On other systems consoles are left alone.
+#[cfg(not(unix))]
+struct Modes;
+
+#[cfg(not(unix))]
+impl Modes {
+    fn now() -> Option<Self> {
+        None
     }
 }
 
