@@ -72,6 +72,10 @@ impl Failure {
         Self::new(Kind::Tool, message)
     }
 
+    pub(crate) fn unreachable(message: impl Into<String>) -> Self {
+        Self::new(Kind::Unreachable, message)
+    }
+
     /// Nobody is logged in.
     pub(crate) fn login_needed(message: impl Into<String>) -> Self {
         Self { login: Some(Scopes::none()), ..Self::new(Kind::Unauthorized, message) }
@@ -105,6 +109,11 @@ impl Failure {
     /// Adds what to try instead.
     pub(crate) fn hint(self, hint: Option<String>) -> Self {
         Self { hint: hint.or(self.hint), ..self }
+    }
+
+    /// What went wrong, and what to try instead.
+    pub(crate) fn parts(&self) -> (&str, Option<&str>) {
+        (&self.message, self.hint.as_deref())
     }
 
     /// All that is known, for those who look for a hint in it.

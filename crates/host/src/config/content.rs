@@ -60,9 +60,8 @@ pub(super) fn read(sources: &Sources, file: &ConfigFile) -> Result<Option<Conten
         Err(what) => return Err(vec![Fault::error(&file.path, None, what).about(Concern::File)]),
     };
     let parse = if file.host == HostKind::Codex { node::toml } else { node::json };
-    let tree = parse(&text).map_err(|error| {
-        vec![Fault::error(&file.path, error.line, error.what).about(Concern::Syntax)]
-    })?;
+    let tree = parse(&text)
+        .map_err(|error| vec![Fault::error(&file.path, error.line, error.what).about(Concern::Syntax)])?;
     let workspace = file.workspace(sources);
     let syntax = Format::of(file.host).syntax;
     let expand = Expand::new(syntax, &sources.environment, &sources.home, &workspace);

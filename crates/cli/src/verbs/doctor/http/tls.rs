@@ -1,0 +1,151 @@
+//! What is wrong with the encryption of an address, told apart: whose certificate, for whom, for how long.
+
+use std::error::Error as _;
+
+use reqwest::Url;
+use rustls::{CertificateError, Error};
+
+use super::super::report::Report;
+use super::super::step::Step;
+
+/// TLS needs to know who does its arithmetic, once in a process.
+pub(super) fn choose_cryptography() {
+    if rustls::crypto::CryptoProvider::get_default().is_none() {
+        // Somebody else may be faster, which is as good.
+        let _ = rustls::crypto::ring::default_provider().install_default();
+    }
+}
+
+/// Whether an address is this machine, by what is written there.
+pub(super) fn is_loopback(url: &Url) -> bool {
+    let host = url.host_str().unwrap_or_default().trim_matches(['[', ']']);
+    host.eq_ignore_ascii_case("localhost")
+        || host.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
+}
+
+/// It works, or there is none.
+pub(super) fn passed(report: &mut Report, url: &Url) {
+    if url.scheme() == "https" {
+        report.passed(Step::Tls, "a certificate that this machine trusts, for this name, and of today");
+    } else if is_loopback(url) {
+        report.passed(Step::Tls, "not encrypted, which is fine on this machine");
+    } else {
+        let next = "use https: others can read and change what is said";
+        report.warn(Step::Tls, "not encrypted", next);
+    }
+}
+
+/// A request that got no answer.
+pub(super) fn lost<T>(report: &mut Report, url: &Url, error: &reqwest::Error) -> Option<T> {
+    if let Some(error) = cause(error) {
+        let (seen, next) = explain(error);
+        return report.fail(Step::Tls, seen, next);
+    }
+    let words = causes(error);
+    if url.scheme() == "https" && words.contains("InvalidContentType") {
+        return report.fail(
+            Step::Tls,
+            "there is no TLS on this port",
+            "write http:// if it is on this machine, or name the port of https",
+        );
+    }
+    passed(report, url);
+    let next = "does this port speak HTTP, and plain or encrypted as the URL says?";
+    report.fail(Step::Answer, format!("the connection ends without an answer: {words}"), next)
+}
+
+/// The words of all causes. The address is not among them: it may hold a secret.
+fn causes(error: &reqwest::Error) -> String {
+    let mut words = Vec::new();
+    let mut next = error.source();
+    while let Some(error) = next {
+        words.push(error.to_string());
+        next = error.source();
+    }
+    if words.is_empty() { "no reason given".to_owned() } else { words.join(": ") }
+}
+
+/// What TLS itself says, wherever it is among the causes.
+fn cause(error: &reqwest::Error) -> Option<&Error> {
+    let mut next = error.source();
+    while let Some(error) = next {
+        if let Some(found) = error.downcast_ref::<Error>() {
+            return Some(found);
+        }
+        // What an error of I/O is made of is not among its causes.
+        let inner = error.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref);
+        if let Some(found) = inner.and_then(|inner| inner.downcast_ref::<Error>()) {
+            return Some(found);
+        }
+        next = match inner {
+            Some(inner) => Some(inner as &(dyn std::error::Error + 'static)),
+            None => error.source(),
+        };
+    }
+    None
+}
+
+fn explain(error: &Error) -> (String, &'static str) {
+    let Error::InvalidCertificate(wrong) = error else {
+        return match error {
+            Error::InvalidMessage(_) => (
+                "there is no TLS on this port".to_owned(),
+                "write http:// if it is on this machine, or name the port of https",
+            ),
+            other => (
+                format!("TLS fails: {other}"),
+                "its operator has to mend its TLS; it needs version 1.2 or 1.3",
+            ),
+        };
+    };
+    match wrong {
+        CertificateError::Expired | CertificateError::ExpiredContext { .. } => (
+            "its certificate has expired".to_owned(),
+            "its operator has to renew it; is this machine's clock right?",
+        ),
+        CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. } => {
+            ("its certificate is not valid yet".to_owned(), "is this machine's clock right?")
+        }
+        CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => (
+            "its certificate is for another name".to_owned(),
+            "use the name that the certificate is for; or its operator has to get one for this name",
+        ),
+        CertificateError::UnknownIssuer => (
+            "its certificate is self-signed, or of an authority that this machine does not know".to_owned(),
+            "add the certificate, or its authority's, to those that this machine trusts (SSL_CERT_FILE names a file of them)",
+        ),
+        CertificateError::Revoked => {
+            ("its certificate was revoked".to_owned(), "its operator has to get another")
+        }
+        other => {
+            let words = format!("{other:?}");
+            // The one way in which a certificate that somebody made for a test often differs.
+            let next = match words.contains("CaUsedAsEndEntity") {
+                true => {
+                    "it is self-signed: add it to those that this machine trusts, with an authority above it"
+                }
+                false => "its operator has to get another certificate",
+            };
+            (format!("its certificate is not accepted: {words}"), next)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn certificates_are_told_apart() {
+        for (wrong, words) in [
+            (CertificateError::Expired, "has expired"),
+            (CertificateError::NotValidYet, "not valid yet"),
+            (CertificateError::NotValidForName, "another name"),
+            (CertificateError::UnknownIssuer, "self-signed"),
+            (CertificateError::Revoked, "revoked"),
+        ] {
+            let (seen, _) = explain(&Error::InvalidCertificate(wrong));
+            assert!(seen.contains(words), "{seen}");
+        }
+    }
+}
