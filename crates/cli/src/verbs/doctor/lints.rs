@@ -1,5 +1,6 @@
 //! What keeps to the specification, and what clients and models stumble over all the same. Nothing here fails by itself.
 
+use contexture::revision::{Rules, StructuredOutput};
 use serde_json::Value;
 
 use super::lists::{Offer, name_of};
@@ -17,7 +18,7 @@ const TOOLS: usize = 100;
 const DEPTH: usize = 64;
 
 /// Looks at everything that was listed.
-pub(super) fn all(report: &mut Report, offer: &Offer) {
+pub(super) fn all(report: &mut Report, offer: &Offer, rules: &Rules) {
     let tools = &offer.tools;
     each(
         report,
@@ -57,6 +58,8 @@ pub(super) fn all(report: &mut Report, offer: &Offer) {
             "\"type\": \"object\" at the top, without anyOf or oneOf beside it",
         ),
     );
+    let takes_all = rules.structured_output == StructuredOutput::Any;
+    let output: fn(&Value) -> Option<String> = if takes_all { |_| None } else { not_object_output };
     each(
         report,
         Step::Output,
@@ -64,8 +67,8 @@ pub(super) fn all(report: &mut Report, offer: &Offer) {
         output,
         "sound",
         (
-            "before 2026-07-28 structured output is an object, and older clients refuse the rest",
-            "\"type\": \"object\" at the top of outputSchema",
+            "in this revision structured output is an object",
+            "its author has to write \"type\": \"object\" at the top of outputSchema",
         ),
     );
     hidden(report, offer);
@@ -146,7 +149,7 @@ fn not_object(tool: &Value) -> Option<String> {
     }
 }
 
-fn output(tool: &Value) -> Option<String> {
+fn not_object_output(tool: &Value) -> Option<String> {
     let schema = tool.get("outputSchema")?;
     (schema["type"] != "object").then(|| format!("its outputSchema is of type {}", schema["type"]))
 }

@@ -72,7 +72,7 @@ impl Connected {
         lists::names(report, &offer, &report.name.clone());
         report.begin(Step::Call);
         self.call(report, options).await?;
-        lints::all(report, &offer);
+        lints::all(report, &offer, self.client.revision().rules());
         Some(())
     }
 
