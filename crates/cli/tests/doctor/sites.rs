@@ -9,9 +9,9 @@ use rustls::pki_types::PrivatePkcs8KeyDer;
 use crate::site::{Answer, Request, Site, well};
 use crate::stage::{Case, Home, Verdict};
 
-const KEY: &str = "MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgQaYrmDV+zpjavtKEDVi9cC4901qp5n55Qcqu21O2PJ+hRANCAAS2f8CVhvRDV1h/kQGjAYJ/k3kTnl/wYvRup78qT8ezc6RK7WQVkQfF8CrQgAwxHLKk+GgJIj08vZcavKaU1Ddb";
+const KEY: &str = "MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgoAS0OMUqGFm0tHZAcvRTDor3owfqobLp+6Xs5hLaaLChRANCAAS15tsn9GypV+5Ydz1Yd/L590tmXYJAYcvjTcR401RQweJh22fdEi9R+TSaF3D4nfMIwuaBTgBypFRWglBa/uql";
 /// Self-signed, for localhost and 127.0.0.1, for a hundred years. It protects nothing.
-const CERTIFICATE: &str = "MIIBmDCCAT6gAwIBAgIUHN39b3gkB5lL2BH44UNp9IRwoLMwCgYIKoZIzj0EAwIwFDESMBAGA1UEAwwJbG9jYWxob3N0MCAXDTI2MTExNTIxNTUzM1oYDzIxMjYxMDIyMjE1NTMzWjAUMRIwEAYDVQQDDAlsb2NhbGhvc3QwWTATBgcqhkjOPQIBBggqhkjOPQMBBwNCAAS2f8CVhvRDV1h/kQGjAYJ/k3kTnl/wYvRup78qT8ezc6RK7WQVkQfF8CrQgAwxHLKk+GgJIj08vZcavKaU1Ddbo2wwajAdBgNVHQ4EFgQUVE7Qs4pLjtMaR1Xrdknkud2hMM0wHwYDVR0jBBgwFoAUVE7Qs4pLjtMaR1Xrdknkud2hMM0wGgYDVR0RBBMwEYIJbG9jYWxob3N0hwR/AAABMAwGA1UdEwEB/wQCMAAwCgYIKoZIzj0EAwIDSAAwRQIhAPWCR/XrAI5BNhMaXQjJmQF7vJVeOOARbBUR8r+iQtF3AiBZdR4lzx+JCm6YVJ+62z0y4S0ytXJGYrhQemP29BaGYw==";
+const CERTIFICATE: &str = "MIIBsTCCAVigAwIBAgIUVmuTKihXKAU8vwibWw1p0aKMgQswCgYIKoZIzj0EAwIwITEfMB0GA1UEAwwWY29udGV4dHVyZSBkb2N0b3IgdGVzdDAgFw0yNjExMTUyMjE4MjlaGA8yMTI2MTAyMjIyMTgyOVowITEfMB0GA1UEAwwWY29udGV4dHVyZSBkb2N0b3IgdGVzdDBZMBMGByqGSM49AgEGCCqGSM49AwEHA0IABLXm2yf0bKlX7lh3PVh38vn3S2ZdgkBhy+NNxHjTVFDB4mHbZ90SL1H5NJoXcPid8wjC5oFOAHKkVFaCUFr+6qWjbDBqMB0GA1UdDgQWBBQBZZ24+z8Hj7VABedO1+Yy8O1bODAfBgNVHSMEGDAWgBQBZZ24+z8Hj7VABedO1+Yy8O1bODAaBgNVHREEEzARgglsb2NhbGhvc3SHBH8AAAEwDAYDVR0TAQH/BAIwADAKBggqhkjOPQQDAgNHADBEAiB3maDDSPmc5QQlIWQzMOfNJek2uesZyDq4ontZVPkY8wIgVFIPfQNlyVUhOBolmk7+66X8lHuQ2szNnw1lhxUiipQ=";
 
 /// A site of this kind, at this path, and what is said about it.
 type Row = (fn(&Request) -> Answer, &'static str, Case);
@@ -252,13 +252,8 @@ fn a_certificate_that_nobody_vouches_for_is_named() {
 #[test]
 fn a_port_without_tls_is_named() {
     let (site, home) = (Site::new(well), Home::new());
-    let case = Case {
-        name: "no TLS",
-        step: "http.tls",
-        exit: 4,
-        seen: &["there is no TLS on this port"],
-        next: "http://",
-    };
+    let case =
+        Case { name: "no TLS", step: "http.tls", exit: 4, seen: &["handshake of TLS"], next: "http://" };
     case.holds(&home.doctor(&[&site.url("/mcp").replace("http:", "https:")]));
 }
 

@@ -40,7 +40,7 @@ pub(super) fn all(report: &mut Report, offer: &Offer, rules: &Rules) {
         report,
         Step::Annotations,
         tools,
-        annotations,
+        if rules.has_tool_annotations { annotations } else { |_| None },
         "there, and without contradiction",
         (
             "hosts ask people by annotations",

@@ -23,6 +23,9 @@ pub(super) fn is_loopback(url: &Url) -> bool {
         || host.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
 }
 
+/// What helps where there is no TLS at all.
+const NO_TLS: &str = "does this port speak TLS? Write http:// if it is on this machine and does not, or name the port of https";
+
 /// It works, or there is none.
 pub(super) fn passed(report: &mut Report, url: &Url) {
     if url.scheme() == "https" {
@@ -42,12 +45,10 @@ pub(super) fn lost<T>(report: &mut Report, url: &Url, error: &reqwest::Error) ->
         return report.fail(Step::Tls, seen, next);
     }
     let words = causes(error);
-    if url.scheme() == "https" && words.contains("InvalidContentType") {
-        return report.fail(
-            Step::Tls,
-            "there is no TLS on this port",
-            "write http:// if it is on this machine, or name the port of https",
-        );
+    // The port is open: what fails on the way to a connection is the handshake.
+    if url.scheme() == "https" && error.is_connect() {
+        let seen = format!("the handshake of TLS does not come about: {words}");
+        return report.fail(Step::Tls, seen, NO_TLS);
     }
     passed(report, url);
     let next = "does this port speak HTTP, and plain or encrypted as the URL says?";
@@ -88,10 +89,7 @@ fn cause(error: &reqwest::Error) -> Option<&Error> {
 fn explain(error: &Error) -> (String, &'static str) {
     let Error::InvalidCertificate(wrong) = error else {
         return match error {
-            Error::InvalidMessage(_) => (
-                "there is no TLS on this port".to_owned(),
-                "write http:// if it is on this machine, or name the port of https",
-            ),
+            Error::InvalidMessage(_) => ("there is no TLS on this port".to_owned(), NO_TLS),
             other => (
                 format!("TLS fails: {other}"),
                 "its operator has to mend its TLS; it needs version 1.2 or 1.3",
