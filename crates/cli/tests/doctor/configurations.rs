@@ -183,3 +183,50 @@ fn nothing_configured_says_where_it_looked() {
     assert_eq!(line["error"]["exit"], 1);
     assert!(line["error"]["hint"].as_str().is_some_and(|hint| hint.contains("--from")), "{line}");
 }
+
+#[test]
+fn a_mistake_in_another_hosts_file_is_found_by_its_name() {
+    let home = Home::new();
+    home.write(
+        ".cursor/mcp.json",
+        "{ \"mcpServers\": {\n  \"x\": { \"command\": \"${env:NO_SUCH_VARIABLE}\" }\n} }",
+    );
+    let case = Case {
+        name: "a variable in the file of Cursor",
+        step: "config.variables",
+        exit: 1,
+        seen: &["mcp.json:2", "NO_SUCH_VARIABLE"],
+        next: "set the variable",
+    };
+    case.holds(&home.doctor(&["x"]));
+    case.holds(&home.doctor(&["cursor:x"]));
+    home.write(".cursor/mcp.json", "{ \"mcpServers\": {\n  \"x\": {{ }\n} }");
+    let case = Case {
+        name: "the file of Cursor is no JSON",
+        step: "config.syntax",
+        exit: 1,
+        seen: &["mcp.json:2"],
+        next: "correct it there",
+    };
+    case.holds(&home.doctor(&["cursor:x"]));
+}
+
+#[test]
+fn programs_get_one_line_for_each_server() {
+    let home = Home::new();
+    home.configured(&format!(
+        r#"{{ "servers": {{ "a": {{ "command": "{BINARY}", "args": ["demo"] }}, "b": {{ "command": "no-such-command" }} }} }}"#
+    ));
+    let output = home.command(&["doctor", "-o", "ndjson"]).output().expect("the binary runs");
+    let lines = String::from_utf8(output.stdout).expect("text");
+    let lines: Vec<Value> = lines.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    let told: Vec<_> = lines.iter().map(|line| (line["server"].as_str(), line["exit"].as_u64())).collect();
+    assert_eq!(told, [(Some("a"), Some(0)), (Some("b"), Some(1))]);
+    assert_eq!(output.status.code(), Some(1));
+    // The same for people: each by itself, and all in one line.
+    let output = home.command(&["doctor"]).output().expect("the binary runs");
+    let text = String::from_utf8(output.stdout).expect("text");
+    assert!(text.ends_with("2 looked at: 1 well, 0 with warnings, 1 failed (b)\n"), "{text}");
+    assert!(text.contains("✗ command found") && text.contains("→ "), "{text}");
+    assert!(!text.contains('\u{1b}'), "no colours where there is no terminal");
+}

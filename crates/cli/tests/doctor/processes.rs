@@ -251,3 +251,37 @@ fn carriage_returns_are_no_fault() {
     let verdict = home.doctor(&["--strict", "--", &program]);
     assert_eq!(verdict.code, 0, "{:#}", verdict.document);
 }
+
+#[test]
+fn what_is_declared_beside_lists_must_be_known() {
+    let home = Home::new();
+    let program = home.program("server", &server("", r#"{"logging":{},"completions":{}}"#, &[]));
+    let verdict = home.doctor(&["--", &program]);
+    let words = Verdict::words(verdict.failed());
+    assert_eq!(verdict.failed()["id"], "protocol.capabilities");
+    assert!(words.contains("logging/setLevel") && words.contains("completion/complete"), "{words}");
+}
+
+/// Nothing that a server sends is without a bound, and all of it is told in a few lines.
+#[test]
+fn ten_thousand_tools_are_too_many_and_no_trouble() {
+    let home = Home::new();
+    let many = r#"{ printf '{"jsonrpc":"2.0","id":%s,"result":{"tools":[' "$id"; awk 'BEGIN { for (n = 0; n < 10000; n++) printf "%s{\"name\":\"t%d\",\"description\":\"\\u001b[2Jtool\",\"inputSchema\":{\"type\":\"object\"}}", n ? "," : "", n }'; printf ']}}\n'; }"#;
+    let program = home.program("server", &server("", TOOLS, &[("tools/list", many)]));
+    let verdict = home.doctor(&["--", &program]);
+    assert!(Verdict::words(verdict.step("protocol.lists")).contains("10000 tools"), "{:#}", verdict.document);
+    assert_eq!(verdict.step("lint.size")["state"], "warning");
+    let hidden = verdict.step("lint.hidden");
+    assert!(Verdict::words(hidden).contains("and 9992 more"), "{hidden:#}");
+    assert!(verdict.document.to_string().len() < 20_000);
+}
+
+#[test]
+fn a_list_without_an_end_is_left() {
+    let home = Home::new();
+    let page = r#"reply '{"tools":[{"name":"t","inputSchema":{"type":"object"}}],"nextCursor":"again"}'"#;
+    let program = home.program("server", &server("", TOOLS, &[("tools/list", page)]));
+    let verdict = home.doctor(&["--", &program]);
+    assert_eq!(verdict.failed()["id"], "protocol.lists");
+    assert!(Verdict::words(verdict.failed()).contains("does not end"), "{:#}", verdict.document);
+}

@@ -246,7 +246,9 @@ fn a_certificate_that_nobody_vouches_for_is_named() {
         seen: &["self-signed"],
         next: "SSL_CERT_FILE",
     };
-    case.holds(&home.doctor(&[&format!("https://localhost:{}/mcp", site.port())]));
+    let verdict = home.doctor(&[&format!("https://localhost:{}/mcp", site.port())]);
+    case.holds(&verdict);
+    assert_eq!(verdict.failed()["seen"], "its certificate is self-signed", "and it is known which of the two");
 }
 
 #[test]

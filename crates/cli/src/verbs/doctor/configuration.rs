@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use contexture_host::config::{
-    Concern, Config, Fault, ServerEntry, Severity, Sources, Standing, TransportSpec, load, near,
+    Concern, Config, Fault, HostKind, ServerEntry, Severity, Sources, Standing, TransportSpec, load, near,
 };
 
 use super::report::Report;
@@ -200,7 +200,10 @@ fn unfound(report: &mut Report, word: &str, files: &[PathBuf], failure: &Failure
             return faulty(report, &error.faults);
         }
     };
-    let own = of_server(&config.faults, word);
+    let mut own = of_server(&config.faults, word);
+    if files.is_empty() && own.is_empty() {
+        own = elsewhere(word);
+    }
     if own.iter().any(|fault| fault.severity == Severity::Error) {
         report.plan(CONFIGURED);
         return faulty(report, &own);
@@ -228,10 +231,30 @@ fn unfound(report: &mut Report, word: &str, files: &[PathBuf], failure: &Failure
     }
 }
 
+/// What is wrong with an entry of another host's: of the one that is named, or of whichever has it.
+fn elsewhere(word: &str) -> Vec<Fault> {
+    let (hosts, name) = match word.split_once(':') {
+        Some(("claude", name)) => (vec![HostKind::ClaudeDesktop, HostKind::ClaudeCode], name),
+        Some((host, name)) => (HostKind::from_word(host).into_iter().collect(), name),
+        None => (HostKind::ALL[1..].to_vec(), word),
+    };
+    let is_named = word.contains(':');
+    let faults = hosts.into_iter().flat_map(|host| {
+        let mut sources = Sources::of_process();
+        sources.import = vec![host];
+        load(&sources).map(|config| config.faults).unwrap_or_default()
+    });
+    // A file that cannot be read has nobody's name on it.
+    let is_meant = |fault: &Fault| match &fault.server {
+        Some(server) => server == name,
+        None => is_named && matches!(fault.concern, Concern::File | Concern::Syntax),
+    };
+    faults.filter(is_meant).collect()
+}
+
 /// A key at the top of a file that was meant for one of those that have servers.
 fn mistaken_key(file: &Path) -> Option<(String, &'static str)> {
-    let about = std::fs::metadata(file).ok().filter(|about| about.is_file() && about.len() <= LONGEST)?;
-    let _ = about;
+    std::fs::metadata(file).ok().filter(|about| about.is_file() && about.len() <= LONGEST)?;
     let text = std::fs::read_to_string(file).ok()?;
     let members: serde_json::Map<String, serde_json::Value> = serde_json::from_str(&text).ok()?;
     if members.keys().any(|key| ROOTS.contains(&key.as_str())) {

@@ -101,6 +101,7 @@ impl Connected {
                 (false, _) => {}
             }
         }
+        self.asides(&declared, &mut wrong).await;
         let names = declared_names(&declared);
         if !wrong.is_empty() {
             let next = "its author has to declare only what is there, or to add the method";
@@ -115,6 +116,23 @@ impl Connected {
             report.passed(Step::Capabilities, names);
         }
         Some(offer)
+    }
+
+    /// What is declared beside lists: a question that names nothing must at least be known.
+    async fn asides(&self, declared: &ServerCapabilities, wrong: &mut Vec<String>) {
+        let level = (declared.logging.is_some() && self.client.revision().rules().has_set_level)
+            .then(|| ("logging", "logging/setLevel", json!({ "level": "error" })));
+        let nothing = json!({ "type": "ref/prompt", "name": "contexture-doctor" });
+        let completion = json!({ "ref": nothing, "argument": { "name": "a", "value": "" } });
+        let completion =
+            declared.completions.is_some().then_some(("completions", "completion/complete", completion));
+        for (kind, method, params) in level.into_iter().chain(completion) {
+            if let Err(Error::Remote(error)) = self.client.request(method, params).insist().await
+                && error.code == code::METHOD_NOT_FOUND
+            {
+                wrong.push(format!("{kind} is declared, and {method} is answered with: {}", error.message));
+            }
+        }
     }
 
     async fn collect(

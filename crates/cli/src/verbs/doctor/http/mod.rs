@@ -5,6 +5,7 @@
 
 mod answer;
 mod auth;
+mod certificate;
 mod probe;
 mod session;
 mod stream;

@@ -155,7 +155,9 @@ impl Probe {
         for _ in 0..=REDIRECTS {
             let seen = match self.initialize(&self.url.clone(), self.patience).await {
                 Ok(seen) => seen,
-                Err(Lost::Failed(error)) => return tls::lost(report, &self.url, &error),
+                Err(Lost::Failed(error)) => {
+                    return tls::lost(report, &self.url, &error, self.patience).await;
+                }
                 Err(Lost::Late) => {
                     tls::passed(report, &self.url);
                     let seen = format!("no answer within {} s", self.patience.as_secs_f32());

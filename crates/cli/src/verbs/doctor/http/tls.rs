@@ -1,12 +1,14 @@
 //! What is wrong with the encryption of an address, told apart: whose certificate, for whom, for how long.
 
 use std::error::Error as _;
+use std::time::Duration;
 
 use reqwest::Url;
 use rustls::{CertificateError, Error};
 
 use super::super::report::Report;
 use super::super::step::Step;
+use super::certificate::is_self_signed;
 
 /// TLS needs to know who does its arithmetic, once in a process.
 pub(super) fn choose_cryptography() {
@@ -39,9 +41,18 @@ pub(super) fn passed(report: &mut Report, url: &Url) {
 }
 
 /// A request that got no answer.
-pub(super) fn lost<T>(report: &mut Report, url: &Url, error: &reqwest::Error) -> Option<T> {
+pub(super) async fn lost<T>(
+    report: &mut Report,
+    url: &Url,
+    error: &reqwest::Error,
+    patience: Duration,
+) -> Option<T> {
     if let Some(error) = cause(error) {
-        let (seen, next) = explain(error);
+        let signed = match error {
+            Error::InvalidCertificate(_) => signed_itself(url, patience).await,
+            _ => None,
+        };
+        let (seen, next) = explain(error, signed);
         return report.fail(Step::Tls, seen, next);
     }
     let words = causes(error);
@@ -53,6 +64,13 @@ pub(super) fn lost<T>(report: &mut Report, url: &Url, error: &reqwest::Error) ->
     passed(report, url);
     let next = "does this port speak HTTP, and plain or encrypted as the URL says?";
     report.fail(Step::Answer, format!("the connection ends without an answer: {words}"), next)
+}
+
+/// Whether the certificate there signed itself, if it can be seen.
+async fn signed_itself(url: &Url, patience: Duration) -> Option<bool> {
+    let host = url.host_str()?.trim_matches(['[', ']']);
+    let mut found = tokio::net::lookup_host((host, url.port_or_known_default()?)).await.ok()?;
+    is_self_signed(host, found.next()?, patience).await
 }
 
 /// The words of all causes. The address is not among them: it may hold a secret.
@@ -86,7 +104,8 @@ fn cause(error: &reqwest::Error) -> Option<&Error> {
     None
 }
 
-fn explain(error: &Error) -> (String, &'static str) {
+/// `signed` says whether the certificate signed itself, where that is known.
+fn explain(error: &Error, signed: Option<bool>) -> (String, &'static str) {
     let Error::InvalidCertificate(wrong) = error else {
         return match error {
             Error::InvalidMessage(_) => ("there is no TLS on this port".to_owned(), NO_TLS),
@@ -104,30 +123,31 @@ fn explain(error: &Error) -> (String, &'static str) {
         CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. } => {
             ("its certificate is not valid yet".to_owned(), "is this machine's clock right?")
         }
-        CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => (
-            "its certificate is for another name".to_owned(),
-            "use the name that the certificate is for; or its operator has to get one for this name",
-        ),
-        CertificateError::UnknownIssuer => (
-            "its certificate is self-signed, or of an authority that this machine does not know".to_owned(),
-            "add the certificate, or its authority's, to those that this machine trusts (SSL_CERT_FILE names a file of them)",
-        ),
+        CertificateError::NotValidForName => ("its certificate is for another name".to_owned(), OTHER_NAME),
+        CertificateError::NotValidForNameContext { presented, .. } => {
+            (format!("its certificate is for another name: {}", presented.join(", ")), OTHER_NAME)
+        }
         CertificateError::Revoked => {
             ("its certificate was revoked".to_owned(), "its operator has to get another")
         }
-        other => {
-            let words = format!("{other:?}");
-            // The one way in which a certificate that somebody made for a test often differs.
-            let next = match words.contains("CaUsedAsEndEntity") {
-                true => {
-                    "it is self-signed: add it to those that this machine trusts, with an authority above it"
-                }
-                false => "its operator has to get another certificate",
+        _ if signed == Some(true) => ("its certificate is self-signed".to_owned(), UNKNOWN),
+        CertificateError::UnknownIssuer => {
+            let words = match signed {
+                Some(_) => "its certificate is of an authority that this machine does not know",
+                None => "its certificate is self-signed, or of an authority that this machine does not know",
             };
-            (format!("its certificate is not accepted: {words}"), next)
+            (words.to_owned(), UNKNOWN)
         }
+        other => (
+            format!("its certificate is not accepted: {other}"),
+            "its operator has to get another certificate",
+        ),
     }
 }
+
+const OTHER_NAME: &str =
+    "use a name that the certificate is for; or its operator has to get one for this name";
+const UNKNOWN: &str = "add the certificate, or its authority's, to those that this machine trusts (SSL_CERT_FILE names a file of them)";
 
 #[cfg(test)]
 mod tests {
@@ -135,14 +155,18 @@ mod tests {
 
     #[test]
     fn certificates_are_told_apart() {
-        for (wrong, words) in [
-            (CertificateError::Expired, "has expired"),
-            (CertificateError::NotValidYet, "not valid yet"),
-            (CertificateError::NotValidForName, "another name"),
-            (CertificateError::UnknownIssuer, "self-signed"),
-            (CertificateError::Revoked, "revoked"),
+        let unknown = CertificateError::UnknownIssuer;
+        for (wrong, signed, words) in [
+            (CertificateError::Expired, Some(true), "has expired"),
+            (CertificateError::NotValidYet, None, "not valid yet"),
+            (CertificateError::NotValidForName, Some(true), "another name"),
+            (CertificateError::Revoked, None, "revoked"),
+            (CertificateError::BadEncoding, Some(true), "is self-signed"),
+            (unknown.clone(), Some(true), "is self-signed"),
+            (unknown.clone(), Some(false), "of an authority"),
+            (unknown, None, "is self-signed, or of an authority"),
         ] {
-            let (seen, _) = explain(&Error::InvalidCertificate(wrong));
+            let (seen, _) = explain(&Error::InvalidCertificate(wrong), signed);
             assert!(seen.contains(words), "{seen}");
         }
     }
