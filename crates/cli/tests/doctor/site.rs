@@ -52,8 +52,6 @@ impl Request {
 pub(crate) enum Answer {
     /// Status, headers and a body, with its length.
     Whole(u16, Vec<(&'static str, String)>, String),
-    /// A head, and then nothing for as long as the site is there.
-    Open(u16, Vec<(&'static str, String)>),
     /// Nothing for as long as the site is there.
     Hold,
 }
@@ -101,10 +99,6 @@ impl Site {
                 Answer::Whole(status, headers, body) => {
                     let head = Answer::head(status, &headers);
                     let _ = write!(&stream, "{head}Content-Length: {}\r\n\r\n{body}", body.len());
-                }
-                Answer::Open(status, headers) => {
-                    let _ = write!(&stream, "{}\r\n", Answer::head(status, &headers));
-                    held.lock().expect("nobody panicked").push(stream);
                 }
                 Answer::Hold => held.lock().expect("nobody panicked").push(stream),
             }

@@ -240,7 +240,7 @@ impl Probe {
     }
 
     /// As a page of somebody else's would.
-    pub(super) async fn from_origin(&self, origin: &str) -> Result<Seen, Lost> {
+    pub(super) async fn as_page_of(&self, origin: &str) -> Result<Seen, Lost> {
         self.send(Method::POST, &self.url, &[("origin", origin)], Some(initialize()), self.quick()).await
     }
 

@@ -85,7 +85,7 @@ pub(super) async fn origin(report: &mut Report, probe: &Probe) {
         return;
     }
     report.begin(Step::Origin);
-    let Ok(seen) = probe.from_origin(STRANGER).await else { return };
+    let Ok(seen) = probe.as_page_of(STRANGER).await else { return };
     if let (Some(session), true) = (seen.header(SESSION), seen.status.is_success()) {
         // It was opened by accident.
         let _ = probe.delete(session).await;
