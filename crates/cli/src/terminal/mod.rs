@@ -2,6 +2,7 @@
 //!
 //! Nothing that a server says reaches a terminal as it came, unless the person asked for exactly that.
 
+mod choice;
 pub(crate) mod consent;
 pub(crate) mod form;
 pub(crate) mod person;
