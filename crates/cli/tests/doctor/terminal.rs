@@ -35,4 +35,6 @@ fn a_walk_can_be_interrupted_and_leaves_nothing() {
     screen.shows("there");
     screen.keys(&["C-c"]);
     assert_eq!(screen.ended(), 130);
+    screen.hang_up();
+    screen.is_deserted();
 }
