@@ -216,7 +216,8 @@ fn builder_at(builder: Builder, place: &Place, target: &Target, person: &PersonT
     builder.authorization(authorization(place, target, person))
 }
 
-fn environment(command: ChildCommand, target: &Target) -> ChildCommand {
+/// With the variables that the person names.
+pub(crate) fn environment(command: ChildCommand, target: &Target) -> ChildCommand {
     let command = target.env.iter().fold(command, |command, variable| match variable.split_once('=') {
         Some((name, value)) => command.env(name, value),
         None => command.inherit_env(variable),

@@ -7,7 +7,7 @@ mod file;
 mod named;
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use contexture_host::config::{Login, LoginFor, ServerEntry, Standing, TransportSpec};
 
@@ -46,6 +46,11 @@ impl Place {
             Some(word) if file::is_meant(word) => file::find(word),
             Some(word) => named::find(word, files),
         }
+    }
+
+    /// The configuration that a word names, and the server in it.
+    pub(crate) fn in_file(word: &str) -> Option<(&Path, Option<&str>)> {
+        file::configuration(word)
     }
 
     /// Its address, if it has one.

@@ -9,7 +9,7 @@ use super::Limits;
 use super::draft::{self, Found};
 use super::entry::HostKind;
 use super::expand::Expand;
-use super::fault::Fault;
+use super::fault::{Concern, Fault};
 use super::files;
 use super::format::Format;
 use super::node::{self, Member, Node, Tree};
@@ -57,10 +57,11 @@ pub(super) fn read(sources: &Sources, file: &ConfigFile) -> Result<Option<Conten
     let text = match files::text(&path) {
         Ok(Some(text)) => text,
         Ok(None) => return Ok(None),
-        Err(what) => return Err(vec![Fault::error(&file.path, None, what)]),
+        Err(what) => return Err(vec![Fault::error(&file.path, None, what).about(Concern::File)]),
     };
     let parse = if file.host == HostKind::Codex { node::toml } else { node::json };
-    let tree = parse(&text).map_err(|error| vec![Fault::error(&file.path, error.line, error.what)])?;
+    let tree = parse(&text)
+        .map_err(|error| vec![Fault::error(&file.path, error.line, error.what).about(Concern::Syntax)])?;
     let workspace = file.workspace(sources);
     let syntax = Format::of(file.host).syntax;
     let expand = Expand::new(syntax, &sources.environment, &sources.home, &workspace);

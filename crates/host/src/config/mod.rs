@@ -40,7 +40,7 @@ pub use entry::{
     HostKind, Login, LoginFor, Origin, RootsFor, Scope, ServerEntry, Sharing, Standing, TransportSpec,
 };
 pub use expand::Environment;
-pub use fault::{ConfigError, Fault, Severity};
+pub use fault::{Concern, ConfigError, Fault, Severity};
 pub use load::{Proposal, Proposed, load, proposals};
 pub use nearest::near;
 pub use pattern::{Filter, Pattern};
