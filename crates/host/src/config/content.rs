@@ -63,7 +63,8 @@ pub(super) fn read(sources: &Sources, file: &ConfigFile) -> Result<Option<Conten
     let tree = parse(&text).map_err(|error| vec![Fault::error(&file.path, error.line, error.what)])?;
     let workspace = file.workspace(sources);
     let syntax = Format::of(file.host).syntax;
-    let expand = Expand::new(syntax, &sources.environment, &sources.home, &workspace);
+    let expand =
+        Expand::new(syntax, &sources.environment, &sources.home, &workspace, sources.secrets.as_ref());
     let mut reading = Reading::new(&file.path, file.host, file.scope, expand);
     let content = interpret(&mut reading, sources, file, &tree, shared(&path));
     if reading.broken {
@@ -183,7 +184,7 @@ fn settings(reading: &mut Reading<'_>, members: &[Member]) -> Settings {
         written.push(member.clone());
     }
     if let Some(first) = written.first() {
-        let all = Node { line: first.line, tree: Tree::Map(written) };
+        let all = Node { line: first.line, range: 0..0, tree: Tree::Map(written) };
         let mut digest = node::begin();
         all.digest(&mut digest);
         settings.written = Some((node::finish(digest), all.to_value()));

@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use contexture::auth::SecretStore;
+
 use super::entry::{HostKind, Scope};
 use super::expand::Environment;
 
@@ -41,6 +43,8 @@ pub struct Sources {
     pub platform: Platform,
     /// What variables in files stand for.
     pub environment: Environment,
+    /// Where secrets are that files refer to; nowhere, if nothing is said.
+    pub secrets: Option<SecretStore>,
     /// Files that were named, each in the format that its name tells. If there are any, nothing else is read.
     pub files: Vec<PathBuf>,
     /// Hosts whose files are read beside our own.
@@ -58,7 +62,16 @@ impl Sources {
         environment: Environment,
     ) -> Self {
         let (home, cwd) = (home.into(), cwd.into());
-        Self { home, cwd, platform, environment, files: Vec::new(), import: Vec::new(), only: Vec::new() }
+        Self {
+            home,
+            cwd,
+            platform,
+            environment,
+            secrets: None,
+            files: Vec::new(),
+            import: Vec::new(),
+            only: Vec::new(),
+        }
     }
 
     /// Those of this process.
@@ -66,7 +79,8 @@ impl Sources {
         let environment = Environment::of_process();
         let home = if cfg!(windows) { "USERPROFILE" } else { "HOME" };
         let home = environment.get(home).map(PathBuf::from).unwrap_or_default();
-        Self::new(home, std::env::current_dir().unwrap_or_default(), Platform::here(), environment)
+        let cwd = std::env::current_dir().unwrap_or_default();
+        Self { secrets: Some(SecretStore::open()), ..Self::new(home, cwd, Platform::here(), environment) }
     }
 
     /// The folder in which we remember what we were told: trust, decisions.
@@ -115,8 +129,8 @@ impl Sources {
         }
     }
 
-    /// All places of one host's files, nearest to the project first.
-    pub(super) fn places(&self, host: HostKind) -> impl Iterator<Item = ConfigFile> {
+    /// All places of one host's files, nearest to the project first; whether something is there or not.
+    pub fn places(&self, host: HostKind) -> impl Iterator<Item = ConfigFile> {
         let here = PLACES.iter().filter(move |place| place.host == host);
         here.map(move |place| {
             let path = self.place(place);

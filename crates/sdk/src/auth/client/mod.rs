@@ -30,7 +30,7 @@ pub use enterprise::Enterprise;
 pub use policy::Authorization;
 #[cfg(feature = "keyring")]
 pub use store::KeyringStore;
-pub use store::{FileStore, MemoryStore, StoreKey, Stored, TokenStore, Tokens, default_store};
+pub use store::{FileStore, MemoryStore, SecretStore, StoreKey, Stored, TokenStore, Tokens, default_store};
 pub use visitor::{Visit, Visiting, Visitor};
 
 use std::time::{SystemTime, UNIX_EPOCH};
