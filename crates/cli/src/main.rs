@@ -8,6 +8,7 @@ mod connect;
 mod demo;
 mod exit;
 mod gateway;
+mod manual;
 mod nearest;
 mod options;
 mod place;
@@ -20,14 +21,13 @@ mod verbs;
 
 use std::process::ExitCode;
 
-use clap::Parser;
 use clap::error::ErrorKind;
 
 use exit::Failure;
-use options::{Command, Format, Verb};
+use options::{Format, Verb};
 
 fn main() -> ExitCode {
-    let command = match Command::try_parse() {
+    let command = match manual::parse() {
         Ok(command) => command,
         Err(error) => return misread(&error),
     };

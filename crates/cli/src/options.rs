@@ -143,4 +143,7 @@ pub(crate) enum Verb {
     Completions(Completions),
     /// Prints the manual.
     Man(Manual),
+    /// Prints the page of the documentation.
+    #[command(hide = true)]
+    Reference,
 }

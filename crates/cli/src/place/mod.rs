@@ -11,6 +11,8 @@ use std::path::PathBuf;
 
 use contexture_host::config::{ServerEntry, Standing, TransportSpec};
 
+pub(crate) use named::known;
+
 use crate::exit::Failure;
 use crate::options::is_url;
 

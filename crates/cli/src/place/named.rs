@@ -47,6 +47,13 @@ pub(super) fn choice(files: &[PathBuf]) -> String {
     format!("{known}{DEMO}, a URL, a file, or a command after `--`")
 }
 
+/// The names that can be said. A configuration that cannot be read has none.
+pub(crate) fn known() -> Vec<String> {
+    let own = ours(&[]).map(|config| config.servers).unwrap_or_default();
+    let own = own.into_iter().map(|entry| entry.name);
+    own.chain(elsewhere().iter().map(ServerEntry::full_name)).chain([DEMO.to_owned()]).collect()
+}
+
 fn configured(entry: &ServerEntry) -> Place {
     Place::Configured(Box::new(entry.clone()))
 }

@@ -99,6 +99,7 @@ pub(crate) fn run(verb: &Verb) -> ExitCode {
         Verb::Bench(benching) => bench::run(benching),
         Verb::Completions(completions) => manual::completions(completions),
         Verb::Man(manual) => manual::man(manual),
+        Verb::Reference => manual::print_reference(),
         // Those that serve are not on a server.
         Verb::Demo { .. } | Verb::AuthServer(_) | Verb::Run(_) | Verb::Bridge(_) => ExitCode::SUCCESS,
     }

@@ -1,0 +1,47 @@
+//! The command line as it is described: in help, in manual pages, in completions and in the documentation, from the same
+//! definitions.
+
+mod examples;
+mod facts;
+mod groups;
+mod reference;
+
+use clap::{CommandFactory as _, FromArgMatches as _};
+use clap_complete::CompleteEnv;
+use clap_complete::engine::{ArgValueCandidates, CompletionCandidate};
+
+use crate::options::Command;
+use crate::place;
+
+pub(crate) use reference::reference;
+
+/// The variable by which a shell asks what could come next.
+pub(crate) const COMPLETE: &str = "COMPLETE";
+
+/// What was said to this process.
+pub(crate) fn parse() -> Result<Command, clap::Error> {
+    CompleteEnv::with_factory(described).var(COMPLETE).complete();
+    let mut described = described();
+    let matches = described.try_get_matches_from_mut(std::env::args_os())?;
+    Command::from_arg_matches(&matches).map_err(|error| error.format(&mut described))
+}
+
+/// All that can be said, with all that is to be said about it.
+pub(crate) fn described() -> clap::Command {
+    let command = Command::command().long_version(facts::FACTS.as_str());
+    let command = groups::described(command);
+    command.mut_subcommands(|verb| completed(examples::described(verb)))
+}
+
+/// Where a server is meant, its name can be completed. Nothing is started for that.
+fn completed(verb: clap::Command) -> clap::Command {
+    let verb = verb.mut_args(|argument| match argument.get_id().as_str() {
+        "server" => argument.add(ArgValueCandidates::new(servers)),
+        _ => argument,
+    });
+    verb.mut_subcommands(completed)
+}
+
+fn servers() -> Vec<CompletionCandidate> {
+    place::known().into_iter().map(CompletionCandidate::new).collect()
+}
