@@ -13,7 +13,7 @@ pub(crate) fn by_command(name: &str, arguments: &[String]) -> String {
     json!({ "mcpServers": { name: { "command": program(), "args": arguments } } }).to_string()
 }
 
-fn program() -> String {
+pub(crate) fn program() -> String {
     let own = std::env::current_exe().ok();
     own.and_then(|path| path.to_str().map(str::to_owned)).unwrap_or_else(|| "contexture".to_owned())
 }

@@ -5,6 +5,7 @@
 pub(crate) mod consent;
 pub(crate) mod form;
 pub(crate) mod person;
+pub(crate) mod secret;
 pub(crate) mod style;
 pub(crate) mod text;
 pub(crate) mod width;

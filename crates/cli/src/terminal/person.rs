@@ -4,7 +4,7 @@
 //! `--no-input`, forms are left without an answer, which is not to decline; a model is never asked, but an
 //! answer can be given in advance.
 
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, BufRead as _, IsTerminal, Write};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -44,6 +44,19 @@ pub(crate) fn elicitation(interactive: bool, margin: &'static str) -> Elicitatio
 /// Whether somebody can be asked.
 pub(crate) fn is_there(no_input: bool) -> bool {
     !no_input && io::stdin().is_terminal() && io::stderr().is_terminal()
+}
+
+/// Whether the person agrees: only a yes is one. `None` if nobody is there to say it.
+pub(crate) fn agrees(question: &str) -> io::Result<Option<bool>> {
+    if !is_there(false) {
+        return Ok(None);
+    }
+    let mut out = io::stderr();
+    write!(out, "{question} [y/N] ")?;
+    out.flush()?;
+    let mut answer = String::new();
+    io::stdin().lock().read_line(&mut answer)?;
+    Ok(Some(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes")))
 }
 
 fn heading(question: &Question) -> String {

@@ -103,6 +103,21 @@ impl Sources {
         self.place(&OWN_PROJECT)
     }
 
+    /// The file of a host that servers of the user, or of this project, belong in: the first that is there, or that could be.
+    /// `None` if that host has none of this kind.
+    pub fn file_of(&self, host: HostKind, scope: Scope) -> Option<ConfigFile> {
+        let is_own = |place: &&Place| {
+            let base = place.base(self.platform);
+            place.host == host && place.scope == scope && !matches!(base, Base::System(_))
+        };
+        let files: Vec<ConfigFile> = PLACES
+            .iter()
+            .filter(is_own)
+            .map(|place| ConfigFile { path: self.place(place), host, scope })
+            .collect();
+        files.iter().find(|file| file.path.is_file()).or(files.first()).cloned()
+    }
+
     fn place(&self, place: &Place) -> PathBuf {
         place.path.split('/').fold(self.base(place.base(self.platform)), |path, part| path.join(part))
     }

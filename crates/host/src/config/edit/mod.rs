@@ -10,11 +10,13 @@ mod lines;
 mod own;
 mod save;
 mod say;
+mod sound;
 mod toml;
 mod translate;
 mod variables;
 
-use std::path::{Path, PathBuf};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 use serde_json::Value;
 
@@ -22,12 +24,14 @@ use super::entry::HostKind;
 use super::fault::Fault;
 use super::files;
 use super::format::{Format, Meaning};
-use super::node::{self, Member, Node, Tree};
+use super::node::{self, Member, Node};
 use super::places::{ConfigFile, Sources};
 
 pub use hide::{is_secret, secret_argument};
 pub use lines::Line;
 pub use save::Saved;
+pub use sound::faults;
+use sound::{maps, parse};
 pub use translate::{Translated, Translation};
 pub use variables::referred_secrets;
 
@@ -39,9 +43,6 @@ enum Words<'a> {
     One(&'a Value),
     Entry(&'a [(String, Value)]),
 }
-
-/// Roots that people write in a file of another host.
-const ROOTS: &[&str] = &["mcpServers", "servers", "mcp_servers", "mcp-servers", "mcpservers"];
 
 /// A file that is being changed.
 #[derive(Debug)]
@@ -99,12 +100,15 @@ impl Document {
         Some((members.map(|member| (member.key.clone(), member.node.to_value())).collect(), member.line))
     }
 
-    /// The same for everybody to see.
-    pub fn shown(&self, name: &str) -> Option<Value> {
-        let masked = hide::masked(&self.text, &self.tree);
-        let tree = parse(&self.file, &masked).ok()?;
-        let map = self.find(name)?.0;
-        Some(map.iter().try_fold(&tree, |node, key| node.get(key))?.get(name)?.to_value())
+    /// All servers by name, for everybody to see: secrets are hidden.
+    pub fn shown(&self) -> BTreeMap<String, Value> {
+        let mut shown = BTreeMap::new();
+        let Ok(tree) = parse(&self.file, &hide::masked(&self.text, &self.tree)) else { return shown };
+        let maps = self.maps.iter().filter_map(|path| path.iter().try_fold(&tree, |node, key| node.get(key)));
+        for member in maps.filter_map(Node::members).flatten() {
+            shown.entry(member.key.clone()).or_insert_with(|| member.node.to_value());
+        }
+        shown
     }
 
     /// Adds a server, or says anew how one is reached; what else its entry says stays.
@@ -314,83 +318,4 @@ fn says_where(meaning: Meaning) -> bool {
 
 fn with(path: &[String], key: &str) -> Vec<String> {
     path.iter().cloned().chain([key.to_owned()]).collect()
-}
-
-fn parse(file: &ConfigFile, text: &str) -> Result<Node, Fault> {
-    let parse = if file.host == HostKind::Codex { node::toml } else { node::json };
-    let tree = parse(text).map_err(|error| Fault::error(&file.path, error.line, error.what))?;
-    once(&file.path, &tree)?;
-    Ok(tree)
-}
-
-/// Of a key that is there twice, nobody knows which one is meant.
-fn once(path: &Path, node: &Node) -> Result<(), Fault> {
-    match &node.tree {
-        Tree::Map(members) => {
-            let mut seen = std::collections::HashSet::new();
-            for member in members {
-                if !seen.insert(member.key.as_str()) {
-                    let what = format!("{:?} is there twice: take one of the two out", member.key);
-                    return Err(Fault::error(path, Some(member.line), what));
-                }
-                once(path, &member.node)?;
-            }
-            Ok(())
-        }
-        Tree::List(nodes) => nodes.iter().try_for_each(|node| once(path, node)),
-        _ => Ok(()),
-    }
-}
-
-/// Where servers are in this file, and where new ones would go, last.
-fn maps(sources: &Sources, file: &ConfigFile, tree: &Node) -> Result<Vec<Vec<String>>, Fault> {
-    let wrong = |line: usize, what: String| Fault::error(&file.path, Some(line), what);
-    if tree.members().is_none() {
-        let what = format!("this is {}, not an object: everything stands in `{{ … }}`", tree.kind());
-        return Err(wrong(tree.line, what));
-    }
-    // VS Code looks nowhere else, though people paste what others have.
-    let roots = match file.host {
-        HostKind::VsCode => &Format::of(file.host).roots[..1],
-        host => Format::of(host).roots,
-    };
-    let mut found = Vec::new();
-    if file.host == HostKind::ClaudeCode {
-        let real = sources.cwd.canonicalize().ok();
-        let projects = tree.get("projects").and_then(Node::members).unwrap_or_default();
-        let ours = projects.iter().filter(|project| {
-            let folder = Path::new(&project.key);
-            (folder == sources.cwd || real.as_deref() == Some(folder))
-                && project.node.get("mcpServers").is_some()
-        });
-        found.extend(
-            ours.map(|project| vec!["projects".to_owned(), project.key.clone(), "mcpServers".to_owned()]),
-        );
-    }
-    let there = roots.iter().filter(|root| tree.get(root).is_some());
-    let there: Vec<Vec<String>> = there.map(|root| vec![(*root).to_owned()]).collect();
-    let stray = ROOTS
-        .iter()
-        .find_map(|root| Some((*root, tree.get(root)?)))
-        .filter(|(root, _)| !roots.contains(root));
-    if let (true, Some((root, node))) = (there.is_empty(), stray) {
-        let what = format!(
-            "servers are under {root:?} here, and {} looks for them under {:?}: rename it",
-            file.host, roots[0]
-        );
-        return Err(wrong(node.line, what));
-    }
-    found.extend(if there.is_empty() { vec![vec![roots[0].to_owned()]] } else { there });
-    for path in &found {
-        let map = path.iter().try_fold(tree, |node, key| node.get(key));
-        if let Some(map) = map.filter(|map| map.members().is_none()) {
-            let what = format!(
-                "{:?} is {}, not an object: write \"NAME\": {{ … }} for each server",
-                path.last().map(String::as_str).unwrap_or_default(),
-                map.kind()
-            );
-            return Err(wrong(map.line, what));
-        }
-    }
-    Ok(found)
 }
