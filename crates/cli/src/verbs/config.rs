@@ -88,7 +88,7 @@ fn text(config: &Config) -> String {
     lines.iter().map(|line| format!("{line}\n")).collect()
 }
 
-pub(super) fn state(server: &ServerEntry) -> &'static str {
+fn state(server: &ServerEntry) -> &'static str {
     match server.standing {
         Standing::Enabled => "enabled",
         Standing::Disabled => "disabled",
@@ -96,7 +96,7 @@ pub(super) fn state(server: &ServerEntry) -> &'static str {
     }
 }
 
-pub(super) fn kind(server: &ServerEntry) -> &'static str {
+fn kind(server: &ServerEntry) -> &'static str {
     match &server.transport {
         TransportSpec::Stdio { .. } => "stdio",
         TransportSpec::Http { sse: true, .. } => "sse",
@@ -105,7 +105,7 @@ pub(super) fn kind(server: &ServerEntry) -> &'static str {
 }
 
 /// The program, or the address as far as it is nobody's secret.
-pub(super) fn place(server: &ServerEntry) -> String {
+fn place(server: &ServerEntry) -> String {
     match &server.transport {
         TransportSpec::Stdio { command, .. } => command.clone(),
         TransportSpec::Http { url, .. } => url.split(['?', '#']).next().unwrap_or_default().to_owned(),

@@ -188,7 +188,7 @@ fn mend(text: &str, error: &ParseError) -> &'static str {
             " (these are a text program's quotes: write plain ones)"
         }
         (_, ParseErrorKind::SingleQuotedStringsNotAllowed) => " (write double quotes)",
-        (_, ParseErrorKind::ExpectedComma) => " (put one behind what comes before this)",
+        (_, ParseErrorKind::ExpectedComma) => " (one is missing behind what stands here)",
         (_, ParseErrorKind::UnexpectedWord | ParseErrorKind::ExpectedStringObjectProperty) => {
             " (names and texts stand in double quotes)"
         }

@@ -1,13 +1,12 @@
 //! `list` and `get`: what is configured, where, and whether it may be started. Values of variables and headers are not shown.
 
-use std::collections::{BTreeMap, HashMap};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use contexture_host::config::edit::Document;
-use contexture_host::config::{Config, ConfigFile, HostKind, ServerEntry, Severity, Sources, load};
+use contexture_host::config::{Config, HostKind, ServerEntry, Severity, Sources, load};
 use serde_json::{Value, json};
 
-use super::super::config::{described, kind, place, state};
+use super::super::config::described;
 use super::super::print;
 use super::find::find;
 use super::page::home;
@@ -24,24 +23,74 @@ const PLACE: usize = 60;
 pub(in crate::verbs) fn list(overview: &Overview) -> Result<(), Failure> {
     let hosts: Vec<HostKind> = overview.hosts.iter().flat_map(|hosts| hosts.0.iter().copied()).collect();
     let hosts = if hosts.is_empty() { HostKind::ALL.to_vec() } else { hosts };
-    let mut servers = Vec::new();
+    let mut rows = Vec::new();
     for host in hosts {
         let config = configured(host)?;
         for fault in config.faults.iter().filter(|fault| fault.severity == Severity::Error) {
             note(&format!("contexture: error: {}", safe_line(&fault.to_string())));
         }
-        servers.extend(config.servers.into_iter().filter(|entry| entry.origin.host == host));
+        rows.extend(of_host(host, &config));
     }
-    let mut places = Places::default();
-    let rows: Vec<Value> = servers
-        .iter()
-        .map(|server| {
-            let mut row = described(server);
-            row["place"] = places.of(server).into();
-            row
-        })
-        .collect();
-    print(overview.format, &rows, || table(&servers, &rows))
+    print(overview.format, &rows, || table(&rows))
+}
+
+/// All servers in the files of one host; also those that are broken, or hidden by others of their name.
+fn of_host(host: HostKind, config: &Config) -> Vec<Value> {
+    let sources = Sources::of_process();
+    let (mut rows, mut seen) = (Vec::new(), Vec::new());
+    for file in sources.places(host).filter(|file| file.path.is_file()) {
+        // At home, the project's file and the user's can be one. What is wrong with a file has been said.
+        let Ok(document) = Document::open(&sources, &file) else { continue };
+        if seen.contains(&file.path) {
+            continue;
+        }
+        let shown = document.shown();
+        for name in document.servers() {
+            let mut row = described_in(config, &document, name);
+            if let Some(place) = shown.get(name).and_then(place_in) {
+                row["place"] = place.into();
+            }
+            rows.push(row);
+        }
+        seen.push(file.path);
+    }
+    rows
+}
+
+fn described_in(config: &Config, document: &Document, name: &str) -> Value {
+    let file = document.file();
+    let is_here = |server: &&ServerEntry| server.name == name && server.origin.file == file.path;
+    let mut row = config.servers.iter().find(is_here).map_or_else(
+        || {
+            let fault = config
+                .faults
+                .iter()
+                .find(|fault| fault.server.as_deref() == Some(name) && fault.file == file.path);
+            let is_broken = fault.is_some_and(|fault| fault.severity == Severity::Error);
+            json!({
+                "name": name,
+                "from": format!("{}:{name}", file.host),
+                "state": if is_broken { "broken" } else { "hidden" },
+                "why": fault.map(|fault| fault.what.as_str()),
+            })
+        },
+        described,
+    );
+    row["file"] = json!(file.path);
+    row["line"] = json!(document.entry(name).map(|(_, line)| line));
+    row
+}
+
+/// The command or the address, as it is written.
+fn place_in(entry: &Value) -> Option<String> {
+    let text = |key: &str| entry.get(key)?.as_str();
+    if let Some(command) = text("command") {
+        let args = entry.get("args").and_then(Value::as_array).into_iter().flatten();
+        return Some(
+            [command].into_iter().chain(args.filter_map(Value::as_str)).collect::<Vec<_>>().join(" "),
+        );
+    }
+    ["url", "httpUrl", "serverUrl"].into_iter().find_map(text).map(str::to_owned)
 }
 
 /// What one host knows. Of ours, what is wrong ends it; others may be as broken as they like.
@@ -56,46 +105,19 @@ fn configured(host: HostKind) -> Result<Config, Failure> {
     Ok(config)
 }
 
-/// Places as they are written, read once for each file.
-#[derive(Default)]
-struct Places(HashMap<PathBuf, BTreeMap<String, Value>>);
-
-impl Places {
-    fn of(&mut self, server: &ServerEntry) -> String {
-        let shown = self.0.entry(server.origin.file.clone()).or_insert_with(|| shown(server));
-        let entry = shown.get(&server.name);
-        let text = |key: &str| entry?.get(key)?.as_str();
-        if let Some(command) = text("command") {
-            let args = entry.and_then(|entry| entry.get("args")?.as_array()).into_iter().flatten();
-            return [command].into_iter().chain(args.filter_map(Value::as_str)).collect::<Vec<_>>().join(" ");
-        }
-        let url = ["url", "httpUrl", "serverUrl"].into_iter().find_map(text);
-        url.map_or_else(|| place(server), str::to_owned)
-    }
-}
-
-fn shown(server: &ServerEntry) -> BTreeMap<String, Value> {
-    let mut file = ConfigFile::named(&server.origin.file);
-    (file.host, file.scope) = (server.origin.host, server.origin.scope);
-    Document::open(&Sources::of_process(), &file).map(|document| document.shown()).unwrap_or_default()
-}
-
-fn table(servers: &[ServerEntry], rows: &[Value]) -> String {
-    if servers.is_empty() {
+fn table(rows: &[Value]) -> String {
+    if rows.is_empty() {
         return "no server is configured: `contexture add NAME …` remembers one\n".to_owned();
     }
-    let cells: Vec<[String; 5]> = servers
+    let cells: Vec<[String; 5]> = rows
         .iter()
-        .zip(rows)
-        .map(|(server, row)| {
-            let place = row["place"].as_str().unwrap_or_default();
-            [
-                cut(&safe_line(&server.name), NAME),
-                state(server).to_owned(),
-                kind(server).to_owned(),
-                cut(&safe_line(place), PLACE),
-                format!("{} ({})", server.origin.host, safe_line(&home(&server.origin.file))),
-            ]
+        .map(|row| {
+            let text = |key: &str| safe_line(row[key].as_str().unwrap_or("-"));
+            let from = text("from");
+            let host = from.split(':').next().unwrap_or_default();
+            let file = safe_line(&home(Path::new(row["file"].as_str().unwrap_or_default())));
+            let place = cut(&text("place"), PLACE);
+            [cut(&text("name"), NAME), text("state"), text("transport"), place, format!("{host} ({file})")]
         })
         .collect();
     let titles = ["NAME", "STATE", "TRANSPORT", "PLACE", "FROM"].map(str::to_owned);
@@ -109,8 +131,7 @@ fn table(servers: &[ServerEntry], rows: &[Value]) -> String {
             row.iter().zip(&widths).map(|(cell, width)| format!("{cell:<width$}")).collect();
         padded.join("  ").trim_end().to_owned()
     };
-    let style = Style::of_stdout();
-    let head = format!("{}\n", style.dim(&line(&titles)));
+    let head = format!("{}\n", Style::of_stdout().dim(&line(&titles)));
     head + &cells.iter().map(|row| format!("{}\n", line(row))).collect::<String>()
 }
 
@@ -120,27 +141,24 @@ pub(in crate::verbs) fn get(showing: &Showing) -> Result<(), Failure> {
     let file = document.file();
     let config = configured(file.host)?;
     let entry = document.shown().remove(&name).unwrap_or_default();
-    let line = document.entry(&name).map(|(_, line)| line);
-    let loaded = config.server(&name).filter(|server| server.origin.file == file.path);
     let faults: Vec<String> = config
         .faults
         .iter()
-        .filter(|fault| fault.server.as_deref() == Some(&name))
+        .filter(|fault| fault.server.as_deref() == Some(&name) && fault.file == file.path)
         .map(ToString::to_string)
         .collect();
-    let mut report = loaded.map_or_else(|| json!({ "name": name, "state": "unusable" }), described);
-    report["file"] = json!(file.path);
-    report["line"] = json!(line);
+    let mut report = described_in(&config, &document, &name);
     report["entry"] = entry.clone();
     report["faults"] = json!(faults);
     print(showing.format, &report, || {
-        let place = format!("{}:{}", home(&file.path), line.unwrap_or_default());
+        let place = format!("{}:{}", home(&file.path), report["line"]);
         let mut rows = vec![
             ("name".to_owned(), name.clone()),
             ("state".to_owned(), report["state"].as_str().unwrap_or_default().to_owned()),
             ("from".to_owned(), format!("{} ({place})", file.host)),
         ];
-        rows.extend(report["why"].as_str().map(|why| ("why".to_owned(), why.to_owned())));
+        let why = report["why"].as_str().filter(|_| faults.is_empty());
+        rows.extend(why.map(|why| ("why".to_owned(), why.to_owned())));
         flatten("", &entry, &mut rows);
         rows.extend(faults.iter().map(|fault| ("wrong".to_owned(), fault.clone())));
         let width = rows.iter().map(|(key, _)| key.chars().count()).max().unwrap_or_default();

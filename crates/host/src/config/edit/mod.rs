@@ -126,9 +126,14 @@ impl Document {
         let path = with(&map, name);
         let Some(members) = old.node.members() else { return self.set(&path, &Words::Entry(entry)) };
         let format = Format::of(self.file.host);
-        let is_gone = |member: &&Member| {
-            format.meaning(&member.key).is_some_and(says_where)
-                && !entry.iter().any(|(key, _)| *key == member.key)
+        let wanted = |key: &str| entry.iter().find(|(name, _)| name == key).map(|(_, value)| value);
+        // Hosts that need no type have one now and then: it stays right as long as the place is the same.
+        let mut places = members.iter().filter(|member| format.meaning(&member.key).is_some_and(is_place));
+        let is_same_place = places.all(|member| wanted(&member.key) == Some(&member.node.to_value()));
+        let is_gone = |member: &&Member| match format.meaning(&member.key) {
+            Some(Meaning::Type) if is_same_place => false,
+            Some(meaning) => says_where(meaning) && wanted(&member.key).is_none(),
+            None => false,
         };
         let gone: Vec<String> = members.iter().filter(is_gone).map(|member| member.key.clone()).collect();
         for (key, value) in entry {
@@ -158,6 +163,9 @@ impl Document {
         let Some((map, member)) = self.find(name) else {
             return Err(self.fault(None, format!("there is no server {name:?}")));
         };
+        if self.file.host == HostKind::Gemini {
+            return self.exclude(name, on);
+        }
         let line = member.line;
         let format = Format::of(self.file.host);
         let members = member.node.members().unwrap_or_default();
@@ -186,6 +194,27 @@ impl Document {
             // Without the word, it is wanted.
             None if on => Ok(()),
             _ => self.set(&path, &Words::One(&Value::Bool(value))),
+        }
+    }
+
+    /// Gemini has a list of those that are not wanted, and may have one of those that are.
+    fn exclude(&mut self, name: &str, on: bool) -> Result<(), Fault> {
+        let path = |key: &str| vec!["mcp".to_owned(), key.to_owned()];
+        if let (true, Some(allowed)) = (on, self.at(&path("allowed")))
+            && !allowed.to_value().as_array().is_some_and(|names| names.iter().any(|one| one == name))
+        {
+            let what = format!("{name:?} is not among those that are \"allowed\": add it there");
+            return Err(self.fault(Some(allowed.line), what));
+        }
+        let old = self.at(&path("excluded")).map(Node::to_value);
+        let mut names = old.as_ref().and_then(Value::as_array).cloned().unwrap_or_default();
+        names.retain(|one| one != name);
+        if !on {
+            names.push(name.into());
+        }
+        match old {
+            None if on => Ok(()),
+            _ => self.merge(&path("excluded"), &Value::Array(names)),
         }
     }
 
@@ -314,6 +343,11 @@ fn says_where(meaning: Meaning) -> bool {
             | Meaning::EnvHeaders
             | Meaning::BearerVar
     )
+}
+
+/// Whether a key names the server itself.
+fn is_place(meaning: Meaning) -> bool {
+    matches!(meaning, Meaning::Command | Meaning::Url | Meaning::HttpUrl | Meaning::SseUrl)
 }
 
 fn with(path: &[String], key: &str) -> Vec<String> {
