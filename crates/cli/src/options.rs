@@ -23,8 +23,8 @@ pub(crate) use issuing::{Door, Issuing, LoggingIn};
 pub(crate) use load::Benching;
 pub(crate) use policy::{Explaining, Policies, PolicyVerb};
 pub(crate) use recordings::{Comparing, Mocking, Recording, Replaying, Testing};
-pub(crate) use servers::{Adding, Exporting, Importing, Naming, Overview};
-pub(crate) use serving::{Bridging, Face, Running};
+pub(crate) use servers::{Adding, Exporting, Importing, Naming, Overview, Showing, Transport, Writing};
+pub(crate) use serving::{Bridging, Face, Running, hosts};
 pub(crate) use shell::{Completions, Manual, Talking};
 pub(crate) use target::{Format, Target, Wanted, Words, is_url};
 use target::{header, seconds, url};
@@ -113,11 +113,11 @@ pub(crate) enum Verb {
     Shell(Talking),
     /// Finds out what is wrong: from the configuration to a working call, step by step.
     Doctor(Doctoring),
-    /// Remembers a server under a name.
+    /// Remembers a server under a name, in contexture.json.
     Add(Adding),
-    /// Shows how a server is configured.
-    Get(Naming),
-    /// Lists the servers that are configured.
+    /// Shows how a server is configured, and where. Never a secret.
+    Get(Showing),
+    /// Lists the servers that are configured, here and in other hosts.
     List(Overview),
     /// Forgets a server.
     Remove(Naming),
@@ -125,9 +125,9 @@ pub(crate) enum Verb {
     Enable(Naming),
     /// Keeps a server from being started.
     Disable(Naming),
-    /// Takes over the servers that other hosts know.
+    /// Takes over servers that other hosts know into contexture.json: shows what would change, and asks.
     Import(Importing),
-    /// Gives servers to another host.
+    /// Writes servers into another host's configuration: shows what would change, and asks. What was there is kept beside it.
     Export(Exporting),
     /// Keeps everything that is said in a session.
     Record(Recording),

@@ -107,7 +107,7 @@ impl Wanted {
 pub(crate) struct Hosts(pub(crate) Vec<HostKind>);
 
 /// People say `claude` and mean whichever they have.
-pub(super) fn hosts(word: &str) -> Result<Hosts, String> {
+pub(crate) fn hosts(word: &str) -> Result<Hosts, String> {
     if word == "claude" {
         return Ok(Hosts(vec![HostKind::ClaudeDesktop, HostKind::ClaudeCode]));
     }

@@ -9,6 +9,7 @@ pub(crate) mod form;
 pub(crate) mod keyboard;
 pub(crate) mod person;
 pub(crate) mod sampling;
+pub(crate) mod secret;
 pub(crate) mod style;
 pub(crate) mod text;
 pub(crate) mod typing;

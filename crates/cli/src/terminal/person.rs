@@ -3,7 +3,7 @@
 //! Every question is shown with the name of the server that asks, one at a time. Without a terminal forms are left without an
 //! answer, which is not to decline; with `--no-input` they are declined.
 
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, BufRead as _, IsTerminal, Write};
 use std::path::Path;
 
 use contexture::client::{ElicitAnswer, Elicitation, Question, Roots};
@@ -102,6 +102,19 @@ fn tell(question: &Question, answer: &ElicitAnswer, aside: Aside) {
 /// Whether somebody can be asked.
 pub(crate) fn is_there(no_input: bool) -> bool {
     !no_input && io::stdin().is_terminal() && io::stderr().is_terminal()
+}
+
+/// Whether the person agrees: only a yes is one. `None` if nobody is there to say it.
+pub(crate) fn agrees(question: &str) -> io::Result<Option<bool>> {
+    if !is_there(false) {
+        return Ok(None);
+    }
+    let mut out = io::stderr();
+    write!(out, "{question} [y/N] ")?;
+    out.flush()?;
+    let mut answer = String::new();
+    io::stdin().lock().read_line(&mut answer)?;
+    Ok(Some(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes")))
 }
 
 fn heading(question: &Question) -> String {
