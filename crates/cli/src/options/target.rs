@@ -29,7 +29,11 @@ pub(crate) struct Target {
     /// Answers the server's questions to the model with this text.
     #[arg(long, value_name = "TEXT")]
     pub(crate) sample: Option<String>,
-    /// Leaves the server's questions to the person without an answer.
+    /// Lets a model of this provider answer the server's questions to the model, after you have agreed; `sampling` of the
+    /// configuration says which providers there are.
+    #[arg(long, value_name = "NAME", conflicts_with = "sample")]
+    pub(crate) provider: Option<String>,
+    /// Asks nothing: what the server wants to know from a person or a model is declined.
     #[arg(long)]
     pub(crate) no_input: bool,
     /// Prints text and bytes of the server exactly as they are.
@@ -68,11 +72,8 @@ pub(crate) struct Target {
 impl Target {
     /// The server that is meant: what stands behind `--`, or else the first of these words.
     pub(crate) fn place(&self, words: &mut Words) -> Result<Place, Failure> {
-        let place = match self.command.first() {
-            Some(program) if program.is_empty() => return Err(no_command()),
-            Some(_) => Place::of_command(&self.command),
-            // A command that was announced and is not there is a variable that was empty.
-            None if std::env::args_os().any(|argument| argument == "--") => return Err(no_command()),
+        let place = match self.commanded()? {
+            Some(place) => place,
             None => Place::find(words.next().as_deref(), &self.files)?,
         };
         self.fits(&place)?;
@@ -80,7 +81,19 @@ impl Target {
         Ok(place)
     }
 
-    fn fits(&self, place: &Place) -> Result<(), Failure> {
+    /// What stands behind `--`.
+    pub(crate) fn commanded(&self) -> Result<Option<Place>, Failure> {
+        match self.command.first() {
+            Some(program) if program.is_empty() => Err(no_command()),
+            Some(_) => Ok(Some(Place::of_command(&self.command))),
+            // A command that was announced and is not there is a variable that was empty.
+            None if std::env::args_os().any(|argument| argument == "--") => Err(no_command()),
+            None => Ok(None),
+        }
+    }
+
+    /// Refuses options that say nothing to such a server.
+    pub(crate) fn fits(&self, place: &Place) -> Result<(), Failure> {
         if place.url().is_some() && !self.env.is_empty() {
             return Err(Failure::usage("`--env` is for servers that are started, not for URLs"));
         }

@@ -58,6 +58,13 @@ fn split(word: &str) -> (&str, Option<&str>) {
     }
 }
 
+/// The file and the name in it, if the word names a configuration.
+pub(super) fn configuration(word: &str) -> Option<(&Path, Option<&str>)> {
+    let (path, name) = split(word);
+    let path = Path::new(path);
+    CONFIGURATIONS.contains(&ending(path)).then_some((path, name))
+}
+
 fn ending(path: &Path) -> &str {
     path.extension().and_then(|ending| ending.to_str()).unwrap_or_default()
 }
