@@ -320,7 +320,7 @@ fn kept(text: &str) -> Value {
 }
 
 /// A time of the civil calendar, in UTC, with milliseconds.
-fn rfc3339(time: SystemTime) -> String {
+pub fn rfc3339(time: SystemTime) -> String {
     let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
     let (days, seconds) = (since.as_secs() / 86_400, since.as_secs() % 86_400);
     // Years begin in March, so that the leap day is the last; eras are of 400 years.

@@ -26,7 +26,7 @@ use contexture::Principal;
 use contexture::model::ErrorObject;
 
 pub use asking::{Answer, AskPerson, Asking, NO_PIN, Outcome, Record, Verdict};
-pub use audit::AuditConfig;
+pub use audit::{AuditConfig, rfc3339};
 pub use case::{Case, Decision, Kind, Pin, named};
 pub use explain::{Explanation, RuleExplained};
 pub use limits::{Admission, CallLimits};
