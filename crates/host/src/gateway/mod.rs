@@ -347,7 +347,8 @@ impl Provider for Face {
     }
 
     fn mirrors(&self, principal: &Principal, name: &str) -> Option<Mirrors> {
-        let view = self.0.catalogs.known(principal, self.0.consent.tells_callers_apart())?;
+        let viewer = self.0.viewer(principal);
+        let view = self.0.catalogs.known(&viewer, self.0.consent.tells_callers_apart())?;
         view.catalog.tool(name).map(|route| route.mirrors().clone())
     }
 
