@@ -72,6 +72,10 @@ impl Failure {
         Self::new(Kind::Tool, message)
     }
 
+    pub(crate) fn unreachable(message: impl Into<String>) -> Self {
+        Self::new(Kind::Unreachable, message)
+    }
+
     /// Nobody is logged in.
     pub(crate) fn login_needed(message: impl Into<String>) -> Self {
         Self { login: Some(Scopes::none()), ..Self::new(Kind::Unauthorized, message) }
@@ -105,6 +109,26 @@ impl Failure {
     /// Adds what to try instead.
     pub(crate) fn hint(self, hint: Option<String>) -> Self {
         Self { hint: hint.or(self.hint), ..self }
+    }
+
+    /// Whether it was the person's own wish.
+    pub(crate) fn is_interrupted(&self) -> bool {
+        self.kind == Kind::Interrupted
+    }
+
+    /// Says where it happened.
+    pub(crate) fn at(self, place: &str) -> Self {
+        Self { message: format!("{place}: {}", self.message), ..self }
+    }
+
+    /// The same end, when it was said already.
+    pub(crate) fn said(self) -> Self {
+        Self { message: "some lines failed".to_owned(), data: None, hint: None, ..self }
+    }
+
+    /// What went wrong, and what to try instead.
+    pub(crate) fn parts(&self) -> (&str, Option<&str>) {
+        (&self.message, self.hint.as_deref())
     }
 
     /// All that is known, for those who look for a hint in it.

@@ -31,7 +31,13 @@ pub(super) fn register(server: Server) -> Server {
                 .read_only()
                 .handler(plan_trip),
         )
-        .tool(tool("visit").description("Asks the person to visit a URL.").open_world(true).handler(visit))
+        .tool(
+            tool("visit")
+                .description("Asks the person to visit a URL.")
+                .destructive(false)
+                .open_world(true)
+                .handler(visit),
+        )
 }
 
 fn forms(server: Server) -> Server {

@@ -184,6 +184,7 @@ fn trouble(server: Server) -> Server {
         .tool(
             tool("print")
                 .description("Prints to standard output, which must not disturb the protocol.")
+                .destructive(false)
                 .handler(|Args(Print { text })| async move { prints(&text) }),
         )
         .tool(

@@ -2,14 +2,28 @@
 
 use clap::Args;
 
+use super::serving::{Hosts, hosts};
 use super::{Target, Words};
 
-/// What to look at.
+/// What to look at, and how closely.
 #[derive(Debug, Args)]
 pub(crate) struct Doctoring {
-    /// The server; without one, everything that is configured.
+    /// The server: its name, `host:name`, URL or file, or `demo`; unless its command comes after `--`. Without one: everything
+    /// that is configured.
     #[arg(value_name = "TARGET")]
     pub(crate) server: Option<String>,
+    /// Without TARGET: looks at the servers of these hosts, too: claude, vscode, cursor, windsurf, gemini, codex.
+    #[arg(long, value_name = "HOST", value_delimiter = ',', value_parser = hosts, conflicts_with = "server")]
+    pub(crate) from: Vec<Hosts>,
+    /// Calls this tool at the end. Without it, no tool is called.
+    #[arg(long, value_name = "TOOL")]
+    pub(crate) call: Option<String>,
+    /// The arguments of that call, a JSON object.
+    #[arg(long, value_name = "OBJECT", requires = "call")]
+    pub(crate) arguments: Option<String>,
+    /// Lets warnings fail, too.
+    #[arg(long)]
+    pub(crate) strict: bool,
     #[command(flatten)]
     pub(crate) target: Target,
 }

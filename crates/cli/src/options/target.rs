@@ -29,7 +29,11 @@ pub(crate) struct Target {
     /// Answers the server's questions to the model with this text.
     #[arg(long, value_name = "TEXT")]
     pub(crate) sample: Option<String>,
-    /// Leaves the server's questions to the person without an answer.
+    /// Lets a model of this provider answer the server's questions to the model, after you have agreed; `sampling` of the
+    /// configuration says which providers there are.
+    #[arg(long, value_name = "NAME", conflicts_with = "sample")]
+    pub(crate) provider: Option<String>,
+    /// Asks nothing: what the server wants to know from a person or a model is declined.
     #[arg(long)]
     pub(crate) no_input: bool,
     /// Prints text and bytes of the server exactly as they are.
@@ -50,6 +54,12 @@ pub(crate) struct Target {
     /// A header for every request to the server's URL, such as `Authorization: Bearer …`; can be repeated.
     #[arg(long = "header", short = 'H', value_name = "NAME: VALUE", value_parser = header)]
     pub(crate) headers: Vec<(String, String)>,
+    /// Keeps everything that is said in this file, a transcript, without secrets.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) record: Option<PathBuf>,
+    /// Keeps secrets in what is recorded, too.
+    #[arg(long)]
+    pub(crate) no_redact: bool,
     /// A configuration to look names up in, ours or another host's; can be repeated. Without one: contexture.json, here and the
     /// user's own, and after these the files of other hosts.
     #[arg(long = "config", value_name = "FILE")]
@@ -62,11 +72,8 @@ pub(crate) struct Target {
 impl Target {
     /// The server that is meant: what stands behind `--`, or else the first of these words.
     pub(crate) fn place(&self, words: &mut Words) -> Result<Place, Failure> {
-        let place = match self.command.first() {
-            Some(program) if program.is_empty() => return Err(no_command()),
-            Some(_) => Place::of_command(&self.command),
-            // A command that was announced and is not there is a variable that was empty.
-            None if std::env::args_os().any(|argument| argument == "--") => return Err(no_command()),
+        let place = match self.commanded()? {
+            Some(place) => place,
             None => Place::find(words.next().as_deref(), &self.files)?,
         };
         self.fits(&place)?;
@@ -74,7 +81,19 @@ impl Target {
         Ok(place)
     }
 
-    fn fits(&self, place: &Place) -> Result<(), Failure> {
+    /// What stands behind `--`.
+    pub(crate) fn commanded(&self) -> Result<Option<Place>, Failure> {
+        match self.command.first() {
+            Some(program) if program.is_empty() => Err(no_command()),
+            Some(_) => Ok(Some(Place::of_command(&self.command))),
+            // A command that was announced and is not there is a variable that was empty.
+            None if std::env::args_os().any(|argument| argument == "--") => Err(no_command()),
+            None => Ok(None),
+        }
+    }
+
+    /// Refuses options that say nothing to such a server.
+    pub(crate) fn fits(&self, place: &Place) -> Result<(), Failure> {
         if place.url().is_some() && !self.env.is_empty() {
             return Err(Failure::usage("`--env` is for servers that are started, not for URLs"));
         }

@@ -1,4 +1,4 @@
-//! Servers by a file: a program, a script in a language that says so by its name, or a configuration.
+//! Servers by a file: a program, a script in a language that says so by its name, a configuration, or a transcript.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -13,13 +13,16 @@ use crate::nearest;
 const INTERPRETERS: &[(&str, &str)] =
     &[("py", "python3"), ("js", "node"), ("mjs", "node"), ("cjs", "node"), ("ts", "node"), ("mts", "node")];
 const CONFIGURATIONS: &[&str] = &["json", "jsonc", "toml"];
+const TRANSCRIPT: &str = "jsonl";
 
 /// Whether a word is a path: it has a folder in it, or an ending that we know.
 pub(super) fn is_meant(word: &str) -> bool {
     let word = split(word).0;
     word.contains(['/', std::path::MAIN_SEPARATOR]) || {
         let ending = ending(Path::new(word));
-        INTERPRETERS.iter().any(|(known, _)| *known == ending) || CONFIGURATIONS.contains(&ending)
+        INTERPRETERS.iter().any(|(known, _)| *known == ending)
+            || CONFIGURATIONS.contains(&ending)
+            || ending == TRANSCRIPT
     }
 }
 
@@ -32,6 +35,9 @@ pub(super) fn find(word: &str) -> Result<Place, Failure> {
         return Err(Failure::usage(format!("{} is a folder, not a server", path.display())));
     }
     let ending = ending(path);
+    if ending == TRANSCRIPT {
+        return Ok(Place::Transcript(path.to_owned()));
+    }
     if CONFIGURATIONS.contains(&ending) {
         return in_configuration(path, name);
     }
@@ -50,6 +56,13 @@ fn split(word: &str) -> (&str, Option<&str>) {
         Some((file, name)) if CONFIGURATIONS.contains(&ending(Path::new(file))) => (file, Some(name)),
         _ => (word, None),
     }
+}
+
+/// The file and the name in it, if the word names a configuration.
+pub(super) fn configuration(word: &str) -> Option<(&Path, Option<&str>)> {
+    let (path, name) = split(word);
+    let path = Path::new(path);
+    CONFIGURATIONS.contains(&ending(path)).then_some((path, name))
 }
 
 fn ending(path: &Path) -> &str {

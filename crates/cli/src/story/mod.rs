@@ -16,9 +16,10 @@ use contexture::transport::memory;
 use contexture::{Client, Policy};
 
 use crate::demo;
+use crate::events::Aside;
 use crate::exit::Failure;
 use crate::options::Format;
-use crate::terminal::person;
+use crate::terminal::person::{self, Presence};
 use crate::verbs::{alone, interrupted};
 use page::{Page, Stop};
 
@@ -83,7 +84,7 @@ async fn meet(
 /// Who answers when the server asks for a name.
 fn somebody_or_the_world(somebody: bool) -> Elicitation {
     if somebody {
-        return person::elicitation(true, page::MARGIN);
+        return person::elicitation(Presence::There, page::MARGIN, Aside::Notes);
     }
     let world = Arc::new(ElicitAnswer::accept([("name", "world")]));
     Elicitation::new(move |_| std::future::ready(ElicitAnswer::clone(&world)))

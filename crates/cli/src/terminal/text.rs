@@ -54,7 +54,8 @@ fn push(out: &mut String, char: char) {
     if is_harmful(char) { out.extend(char.escape_default()) } else { out.push(char) }
 }
 
-fn is_harmful(char: char) -> bool {
+/// Whether a character moves a terminal, turns text around, or cannot be seen.
+pub(crate) fn is_harmful(char: char) -> bool {
     char.is_control()
         || matches!(char,
             // Directions.

@@ -383,7 +383,7 @@ impl Draft {
 fn variable_of(reading: &mut Reading<'_>, line: usize, name: &str) -> Option<String> {
     let value = reading.expand.environment.get(name).map(str::to_owned);
     if value.is_none() {
-        reading.error(line, format!("the variable {name} is not set"));
+        reading.unset(line, format!("the variable {name} is not set"));
     }
     value
 }

@@ -12,6 +12,20 @@ pub enum Severity {
     Error,
 }
 
+/// What a fault is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Concern {
+    /// The file itself: it is not there, or is not what files are.
+    File,
+    /// How it is written: it is no JSON or TOML.
+    Syntax,
+    /// What it says.
+    Content,
+    /// A variable that it needs.
+    Variable,
+}
+
 /// One thing that is wrong, or was left out.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
@@ -26,15 +40,22 @@ pub struct Fault {
     pub server: Option<String>,
     /// What it is, and what to do about it.
     pub what: String,
+    /// What it is about.
+    pub concern: Concern,
 }
 
 impl Fault {
     pub(super) fn error(file: &Path, line: Option<usize>, what: impl Into<String>) -> Self {
-        Self { severity: Severity::Error, file: file.to_owned(), line, server: None, what: what.into() }
+        let (severity, concern) = (Severity::Error, Concern::Content);
+        Self { severity, file: file.to_owned(), line, server: None, what: what.into(), concern }
     }
 
     pub(super) fn notice(file: &Path, line: Option<usize>, what: impl Into<String>) -> Self {
         Self { severity: Severity::Notice, ..Self::error(file, line, what) }
+    }
+
+    pub(super) fn about(self, concern: Concern) -> Self {
+        Self { concern, ..self }
     }
 
     pub(super) fn of(self, server: &str) -> Self {

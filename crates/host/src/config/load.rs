@@ -12,7 +12,7 @@ use serde_json::Value;
 use super::content::{self, Content, MOST_SERVERS, Settings};
 use super::draft::Found;
 use super::entry::{HostKind, Scope, ServerEntry, Standing};
-use super::fault::{ConfigError, Fault, Severity};
+use super::fault::{Concern, ConfigError, Fault, Severity};
 use super::nearest::nearest;
 use super::pattern::Pattern;
 use super::places::{ConfigFile, Sources};
@@ -73,7 +73,8 @@ impl Loader {
                 gathered.contents.push(content);
             }
             Ok(None) if file.scope == Scope::CommandLine => {
-                gathered.fatal.push(Fault::error(&file.path, None, "there is no such file"));
+                let fault = Fault::error(&file.path, None, "there is no such file");
+                gathered.fatal.push(fault.about(Concern::File));
             }
             // What it forbids must not be allowed because it was moved away for a moment, or by somebody else.
             Ok(None) if is_users(&file) && self.remembered.contains_key(&path) => {

@@ -1,6 +1,7 @@
 //! What is configured: which servers there are, and what may be done with them.
 //!
-//! Read from files of our own (`contexture.json`, see [`schema()`]) and, never written, from the files of seven other hosts.
+//! Read from files of our own (`contexture.json`, see [`schema()`]) and from the files of seven other hosts; written by [`edit`]
+//! alone, when somebody asks for that.
 //! Several files become one [`Config`]; each thing in it knows the file and the line that it came from.
 //!
 //! A mistake in one entry costs that entry, and says so as a [`Fault`]; a mistake in a policy ends the reading, because what
@@ -10,6 +11,7 @@
 mod changes;
 mod content;
 mod draft;
+pub mod edit;
 mod entry;
 mod env_file;
 mod expand;
@@ -40,7 +42,7 @@ pub use entry::{
     HostKind, Login, LoginFor, Origin, RootsFor, Scope, ServerEntry, Sharing, Standing, TransportSpec,
 };
 pub use expand::Environment;
-pub use fault::{ConfigError, Fault, Severity};
+pub use fault::{Concern, ConfigError, Fault, Severity};
 pub use load::{Proposal, Proposed, load, proposals};
 pub use nearest::near;
 pub use pattern::{Filter, Pattern};
@@ -112,6 +114,8 @@ pub struct Limits {
     pub parked_calls: usize,
     /// How long one of these waits.
     pub park_time: Duration,
+    /// Resources that everybody watches together; of one principal, half of it.
+    pub watched_resources: usize,
     /// Connections to one server.
     pub connections: usize,
     /// How long a list waits for a server that has not told yet what it offers.
@@ -129,6 +133,7 @@ impl Default for Limits {
             concurrent_calls: 64,
             parked_calls: 256,
             park_time: Duration::from_secs(300),
+            watched_resources: 10_000,
             connections: 64,
             list_grace: Duration::from_secs(10),
             drain_time: Duration::from_secs(10),

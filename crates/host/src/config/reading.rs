@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::entry::{HostKind, Origin, Scope};
 use super::expand::Expand;
-use super::fault::Fault;
+use super::fault::{Concern, Fault};
 use super::node::{Member, Node, Tree};
 
 /// Nobody waits longer than this; it also keeps sums of times away from the end of the clock.
@@ -46,6 +46,13 @@ impl<'a> Reading<'a> {
     pub(super) fn error(&mut self, line: usize, what: impl Into<String>) {
         self.broken = true;
         let fault = Fault::error(self.file, Some(line), what);
+        self.push(fault);
+    }
+
+    /// Something is missing that is not in the file.
+    pub(super) fn unset(&mut self, line: usize, what: impl Into<String>) {
+        self.broken = true;
+        let fault = Fault::error(self.file, Some(line), what).about(Concern::Variable);
         self.push(fault);
     }
 
@@ -107,7 +114,7 @@ impl<'a> Reading<'a> {
             }
             Ok(text) => Some(text),
             Err(what) => {
-                self.error(node.line, format!("{key:?}: {what}"));
+                self.unset(node.line, format!("{key:?}: {what}"));
                 None
             }
         }
@@ -207,7 +214,7 @@ impl<'a> Reading<'a> {
 }
 
 /// `500ms`, `30s`, `5m`, `1h`, in seconds.
-fn spoken(text: &str) -> Option<f64> {
+pub(super) fn spoken(text: &str) -> Option<f64> {
     let at = text.find(|char: char| char.is_ascii_alphabetic())?;
     let unit = match &text[at..] {
         "ms" => 0.001,

@@ -25,8 +25,8 @@ pub use crate::scopes::Scopes;
 #[cfg(feature = "keyring")]
 pub use client::KeyringStore;
 pub use client::{
-    Account, Authorization, Browser, Callback, CallbackParams, Enterprise, FileStore, MemoryStore, StoreKey,
-    Stored, TokenStore, Tokens, Visit, Visiting, Visitor, default_store,
+    Account, Asked, Authorization, Browser, Callback, CallbackParams, Enterprise, FileStore, MemoryStore,
+    SecretStore, StoreKey, Stored, Survey, TokenStore, Tokens, Visit, Visiting, Visitor, default_store,
 };
 #[cfg(feature = "http-server")]
 pub use resource::{Issuer, Protection, TokenVerifier, Unverified, Verifying};

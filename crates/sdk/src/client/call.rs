@@ -66,6 +66,8 @@ pub(super) struct Options {
     pub(super) misuse: Option<String>,
     /// Whether a session that the server has forgotten is opened anew for this call.
     pub(super) renews: bool,
+    /// Whether the server is asked for what it did not say that it has.
+    insists: bool,
     until: Option<BoxFuture<'static, ()>>,
     pub(super) cancel: Cancel,
 }
@@ -78,6 +80,7 @@ impl Options {
             on_progress: None,
             misuse: None,
             renews: true,
+            insists: false,
             until: None,
             cancel: Cancel::default(),
         }
@@ -142,6 +145,12 @@ impl<T: Send + 'static> Call<T> {
     /// The call belongs to the session that there is: a new one is not opened for it.
     pub(super) fn in_this_session(mut self) -> Self {
         self.options.renews = false;
+        self
+    }
+
+    /// Asks though the server did not say that it has this: for those who find out whether it tells the truth.
+    pub fn insist(mut self) -> Self {
+        self.options.insists = true;
         self
     }
 
@@ -216,7 +225,9 @@ impl<T: Send + 'static> Call<T> {
         let live = client.live();
         if let Some(method) = known {
             live.session()?.knows(method)?;
-            live.session()?.permits(method)?;
+            if !options.insists {
+                live.session()?.permits(method)?;
+            }
         }
         let mut exchanges = Exchanges {
             client: &client,

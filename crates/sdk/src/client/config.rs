@@ -11,7 +11,10 @@ use super::session::ServerIdentity;
 use crate::Policy;
 use crate::model::{Implementation, LoggingMessageParams, Method};
 use crate::revision::Revision;
+use crate::transport::Tap;
 
+/// Makes somebody who listens to one connection.
+pub(super) type Taps = Arc<dyn Fn() -> Box<dyn Tap> + Send + Sync>;
 pub(super) type OnLog = Arc<dyn Fn(&ServerIdentity, &LoggingMessageParams) + Send + Sync>;
 
 /// Settings of a client.
@@ -38,6 +41,7 @@ pub(super) struct Config {
     pub(super) keep_alive: Option<KeepAlive>,
     pub(super) watch_lists: bool,
     pub(super) completion_ttl: Duration,
+    pub(super) taps: Option<Taps>,
     #[cfg(feature = "http-client")]
     pub(super) http: crate::transport::http::HttpOptions,
 }
@@ -74,6 +78,7 @@ impl Default for Config {
             keep_alive: None,
             watch_lists: false,
             completion_ttl: Duration::ZERO,
+            taps: None,
             #[cfg(feature = "http-client")]
             http: crate::transport::http::HttpOptions::default(),
         }

@@ -50,7 +50,7 @@ impl Search<'_> {
     }
 
     /// What the server says about itself. `None` if it says nothing anywhere.
-    async fn resource(&self, named: Option<&str>) -> Result<Option<ResourceMetadata>> {
+    pub(super) async fn resource(&self, named: Option<&str>) -> Result<Option<ResourceMetadata>> {
         if let Some(url) = named {
             let document = self.outbound.get_json(url, &[]).await.map_err(|error| {
                 unfound(format!(
@@ -87,16 +87,36 @@ impl Search<'_> {
         )))
     }
 
+    /// The issuer about itself: the one that the server names, or else its own origin.
+    pub(super) async fn described(
+        &self,
+        document: Option<&ResourceMetadata>,
+    ) -> Result<Option<ServerMetadata>> {
+        match document {
+            Some(document) => {
+                let issuer = self.choose(&document.authorization_servers)?;
+                self.named_issuer(&issuer).await.map(Some)
+            }
+            None => {
+                let url = Url::parse(self.server).map_err(|error| Error::Misuse(error.to_string()))?;
+                self.issuer(&url.origin().ascii_serialization()).await
+            }
+        }
+    }
+
     async fn by_name(&self, document: ResourceMetadata) -> Result<Found> {
         let issuer = self.choose(&document.authorization_servers)?;
-        let metadata = self.issuer(&issuer).await?.ok_or_else(|| {
-            unfound(format!(
-                "the authorization server {} has no metadata where it must be",
-                harmless(&issuer)
-            ))
-        })?;
+        let metadata = self.named_issuer(&issuer).await?;
         let scopes = document.scopes_supported.map(|scopes| scopes.into_iter().collect());
         Ok(Found { resource: document.resource, issuer, metadata, scopes, is_guess: false })
+    }
+
+    /// An issuer that the server names must describe itself.
+    async fn named_issuer(&self, issuer: &str) -> Result<ServerMetadata> {
+        self.issuer(issuer).await?.ok_or_else(|| {
+            let issuer = harmless(issuer);
+            unfound(format!("the authorization server {issuer} has no metadata where it must be"))
+        })
     }
 
     fn choose(&self, issuers: &[String]) -> Result<String> {

@@ -21,6 +21,7 @@ mod renewal;
 mod scopes;
 mod session;
 pub mod store;
+mod survey;
 mod visitor;
 
 pub use account::Account;
@@ -30,7 +31,8 @@ pub use enterprise::Enterprise;
 pub use policy::Authorization;
 #[cfg(feature = "keyring")]
 pub use store::KeyringStore;
-pub use store::{FileStore, MemoryStore, StoreKey, Stored, TokenStore, Tokens, default_store};
+pub use store::{FileStore, MemoryStore, SecretStore, StoreKey, Stored, TokenStore, Tokens, default_store};
+pub use survey::{Asked, Survey};
 pub use visitor::{Visit, Visiting, Visitor};
 
 use std::time::{SystemTime, UNIX_EPOCH};
