@@ -71,6 +71,7 @@ pub fn all(root: &Path, node: &Path, go: Option<&Path>) -> Vec<Server> {
             name: "python",
             title: "a server on the Python SDK 2.3.0",
             line: format!("{} {}", python(".venv-2/bin/python"), python("server.py")),
+            resource: Some(["demo://readme", "interoperability server"]),
             ..demo.clone()
         },
     ];
