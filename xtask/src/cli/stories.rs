@@ -101,7 +101,8 @@ fn refused(scene: &Scene, server: &Server) -> Told {
     let argument = wrong.split([' ', '=', ':']).nth(1).unwrap_or_default();
     scene.plays(&format!("contexture call {} {wrong}", server.name), 1, &[argument])?;
     let line = format!("contexture call {} no-such-tool -o json", server.name);
-    ok(scene.plays(&line, 1, &["\"exit\":1", "\"kind\":\"usage\""]))
+    let (code, kind) = server.unknown;
+    ok(scene.plays(&line, code, &[&format!("\"exit\":{code}"), &format!("\"kind\":\"{kind}\"")]))
 }
 
 fn call_json(scene: &Scene, server: &Server) -> Told {
@@ -193,7 +194,7 @@ fn run(scene: &Scene, server: &Server) -> Told {
         .map_err(|error| error.to_string())?;
     scene.serving("contexture run --config gateway.json --listen 127.0.0.1:0", |url| {
         scene.plays(&format!("contexture tools list {url}"), 0, &[name_of(call)])?;
-        ok(scene.plays(&format!("contexture call {url} {call}"), 0, &[answer]))
+        ok(scene.plays(&format!("contexture call {url} {}__{call}", server.name), 0, &[answer]))
     })
 }
 
