@@ -34,11 +34,6 @@ impl Style {
         self.paint("2", text)
     }
 
-    /// Without colours.
-    pub(crate) fn plain() -> Self {
-        Self { colours: false }
-    }
-
     /// With colours, whatever the terminal.
     #[cfg(test)]
     pub(crate) fn coloured() -> Self {
