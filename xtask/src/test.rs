@@ -8,7 +8,7 @@ mod counts;
 mod schemas;
 mod tally;
 
-use crate::{budget, conformance, gateway, interop, oauth, process, tidy, workspace};
+use crate::{budget, conformance, gateway, interop, oauth, packages, process, tidy, workspace};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -104,13 +104,17 @@ fn cargo(args: &[&str]) -> Action {
     Box::new(move |_| process::run(workspace::cargo().args(&args)))
 }
 
-/// rustfmt and clippy, which a minimal toolchain does not have.
+/// rustfmt and clippy, which a minimal toolchain does not have, and a terminal that programs can drive.
 fn tools() -> Result<(), String> {
     for (component, subcommand) in [("rustfmt", "fmt"), ("clippy", "clippy")] {
         if !process::succeeds(workspace::cargo().args([subcommand, "--version"])) {
             process::run(Command::new("rustup").args(["component", "add", component]))
                 .map_err(|error| format!("{component} is missing and could not be installed: {error}"))?;
         }
+    }
+    // Stories are played in a real terminal.
+    if !process::succeeds(Command::new("tmux").arg("-V")) {
+        packages::install("the tests of the command line need", &["tmux"])?;
     }
     Ok(())
 }

@@ -12,7 +12,7 @@ use crate::exit::Failure;
 use crate::place::Place;
 
 /// Which server, and how to talk to it.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub(crate) struct Target {
     /// How to print results, and errors.
     #[arg(long, short = 'o', value_enum, default_value_t, value_name = "FORMAT")]
