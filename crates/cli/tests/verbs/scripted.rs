@@ -32,7 +32,7 @@ fn act() {
     let out = OpenOptions::new().append(true).open("/dev/fd/3").expect("the shell opened it");
     let heard = std::env::var(HEARD).expect("the script says so");
     let heard = OpenOptions::new().create(true).append(true).open(heard).expect("a file");
-    let mut server = Server { role, out, heard, versions: 0 };
+    let mut server = Server { role, out, heard, versions: 0, waiting: Value::Null };
     for line in std::io::stdin().lock().lines().map_while(Result::ok) {
         writeln!(server.heard, "{line}").expect("it is ours");
         let message = serde_json::from_str(&line).expect("clients send JSON");
@@ -47,6 +47,8 @@ struct Server {
     out: File,
     heard: File,
     versions: u32,
+    /// The call that waits for an answer of the client.
+    waiting: Value,
 }
 
 impl Server {
@@ -54,8 +56,9 @@ impl Server {
     fn hears(&mut self, message: &Value) -> bool {
         let (id, params) = (&message["id"], &message["params"]);
         let Some(method) = message["method"].as_str() else {
-            // An answer to what `ask` asked: the call is over.
-            self.says(json!({ "id": 900, "result": { "content": [{ "type": "text", "text": message.to_string() }] } }));
+            // An answer to what was asked: the call is over.
+            let waiting = self.waiting.take();
+            self.answers(&waiting, json!({ "content": [{ "type": "text", "text": message["result"].to_string() }] }));
             return true;
         };
         match method {
@@ -122,13 +125,26 @@ impl Server {
                 { "type": "resource", "resource": { "uri": "x:/../../.evil\u{1b}.bin", "blob": "AAEC" } },
                 { "type": "text", "text": "for you", "annotations": { "audience": ["assistant"], "priority": 0.5 } },
             ] })),
-            "ask" => self.says(json!({ "id": 1, "method": "elicitation/create", "params": {
-                "message": "Which colours?", "mode": "form", "requestedSchema": { "type": "object", "required": ["one"], "properties": {
+            "ask" => {
+                let properties = json!({
                     "one": { "type": "string", "enum": ["red", "green"] },
                     "several": { "type": "array", "items": { "type": "string", "enum": ["a", "b", "c"] } },
-                    "size": { "type": "integer", "default": 3 } } } } })),
-            "sample" => self.says(json!({ "id": 1, "method": "sampling/createMessage", "params": {
-                "messages": [{ "role": "user", "content": { "type": "text", "text": "why\u{202e}?" } }], "maxTokens": 10 } })),
+                    "size": { "type": "integer", "default": 3 },
+                });
+                let schema = json!({ "type": "object", "required": ["one"], "properties": properties });
+                let params = json!({ "message": "Which colours?", "mode": "form", "requestedSchema": schema });
+                self.asks(id, "elicitation/create", params);
+            }
+            "visit" => {
+                let params = json!({ "message": "Please pay.", "mode": "url", "elicitationId": "1",
+                    "url": "https://pay.example/now" });
+                self.asks(id, "elicitation/create", params);
+            }
+            "sample" => {
+                let content = json!({ "type": "text", "text": "why\u{202e}?" });
+                let params = json!({ "messages": [{ "role": "user", "content": content }], "maxTokens": 10 });
+                self.asks(id, "sampling/createMessage", params);
+            }
             "die" => return false,
             "nonsense" => {
                 writeln!(self.out, "Segmentation fault\u{1b}[2J (core dumped)\n{{\"jsonrpc\":").expect("a reader");
@@ -164,8 +180,13 @@ impl Server {
         self.answers(id, json!({ "tools": tools }));
     }
 
+    /// Asks the client something, for the sake of a call.
+    fn asks(&mut self, call: &Value, method: &str, params: Value) {
+        self.waiting = call.clone();
+        self.says(json!({ "id": 1, "method": method, "params": params }));
+    }
+
     fn answers(&mut self, id: &Value, result: Value) {
-        // The call that waits for an answer of the client's is numbered as the client numbers: it is told apart by the log.
         self.says(json!({ "id": id, "result": result }));
     }
 
