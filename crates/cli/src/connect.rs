@@ -22,10 +22,10 @@ use crate::nearest;
 use crate::options::Target;
 use crate::place::Place;
 use crate::tape::taped;
+use crate::terminal::note;
 use crate::terminal::person::{self, Presence};
 use crate::terminal::sampling::{Answerer, sampling};
 use crate::terminal::text::safe_line;
-use crate::terminal::note;
 use crate::trace;
 use crate::trip::{Trip, Way};
 
@@ -151,9 +151,10 @@ pub(crate) fn known_to(authorization: Authorization, login: Option<&Login>) -> A
     let authorization = authorization.scopes(login.scopes.iter().cloned());
     let authorization =
         login.client_id.iter().fold(authorization, |authorization, id| authorization.client_id(id));
-    login.client_secret.iter().fold(authorization, |authorization, secret| {
-        authorization.client_secret(secret.clone())
-    })
+    login
+        .client_secret
+        .iter()
+        .fold(authorization, |authorization, secret| authorization.client_secret(secret.clone()))
 }
 
 async fn open(

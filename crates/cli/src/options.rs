@@ -28,7 +28,9 @@ pub(crate) use serving::{Bridging, Face, Running};
 pub(crate) use shell::{Completions, Manual, Talking};
 pub(crate) use target::{Format, Target, Wanted, Words, is_url};
 use target::{header, seconds, url};
-pub(crate) use using::{Calling, Completing, Listing, Logging, Pinging, Prompting, Raw, Reading, Subscribing};
+pub(crate) use using::{
+    Calling, Completing, Listing, Logging, Pinging, Prompting, Raw, Reading, Subscribing,
+};
 
 /// The Model Context Protocol, whole: any client, any server, any era.
 ///

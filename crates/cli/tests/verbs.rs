@@ -80,7 +80,8 @@ impl Run {
 
     /// Every line as a document.
     fn lines(&self) -> Vec<Value> {
-        let read = |line: &str| serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line:?}"));
+        let read =
+            |line: &str| serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line:?}"));
         self.stdout.lines().map(read).collect()
     }
 }

@@ -50,11 +50,14 @@ impl<'a> Wanted<'a> {
         }
         let branches = ["anyOf", "oneOf"].iter().find_map(|name| schema.get(name)?.as_array());
         let all = schema.get("allOf").and_then(Value::as_array);
-        match (schema.get("enum"), schema.get("const"), schema.get("type"), branches, all.map(Vec::as_slice)) {
+        match (schema.get("enum"), schema.get("const"), schema.get("type"), branches, all.map(Vec::as_slice))
+        {
             (Some(Value::Array(choices)), ..) => self.choices.extend(choices),
             (_, Some(only), ..) => self.choices.push(only),
             (_, _, Some(Value::String(kind)), ..) => self.kinds.push(kind),
-            (_, _, Some(Value::Array(kinds)), ..) => self.kinds.extend(kinds.iter().filter_map(Value::as_str)),
+            (_, _, Some(Value::Array(kinds)), ..) => {
+                self.kinds.extend(kinds.iter().filter_map(Value::as_str))
+            }
             (.., Some(branches), _) => branches.iter().for_each(|branch| self.gather(root, branch, depth)),
             (.., Some([only])) => self.gather(root, only, depth),
             _ => self.is_open = true,
@@ -67,7 +70,10 @@ impl<'a> Wanted<'a> {
             return Ok((*choice).clone());
         }
         // If text will do, it is text.
-        if self.is_open || self.kinds.contains(&"string") || (self.kinds.is_empty() && self.choices.is_empty()) {
+        if self.is_open
+            || self.kinds.contains(&"string")
+            || (self.kinds.is_empty() && self.choices.is_empty())
+        {
             return Ok(text.into());
         }
         let read = self.kinds.iter().find_map(|kind| read_as(text, kind));
@@ -85,7 +91,8 @@ impl<'a> Wanted<'a> {
     /// As a type, for signatures: `integer`, `"a" | "b"`.
     pub(crate) fn kind(&self) -> String {
         let kinds = self.kinds.iter().map(|kind| safe_line(kind));
-        let choices = self.choices.iter().take(SHOWN).map(|choice| cut(&safe_line(&choice.to_string()), LONGEST));
+        let choices =
+            self.choices.iter().take(SHOWN).map(|choice| cut(&safe_line(&choice.to_string()), LONGEST));
         let more = (self.choices.len() > SHOWN).then(|| "…".to_owned());
         let all: Vec<String> = kinds.chain(choices).chain(more).collect();
         if all.is_empty() || self.is_open { "any".to_owned() } else { all.join(" | ") }
@@ -126,7 +133,8 @@ impl<'a> Wanted<'a> {
 
 /// What a reference within the schema leads to.
 fn at<'a>(root: &'a JsonObject, reference: &str) -> Option<&'a Value> {
-    let mut steps = reference.strip_prefix("#/")?.split('/').map(|step| step.replace("~1", "/").replace("~0", "~"));
+    let mut steps =
+        reference.strip_prefix("#/")?.split('/').map(|step| step.replace("~1", "/").replace("~0", "~"));
     let mut found = root.get(&steps.next()?)?;
     for step in steps {
         found = match found {
@@ -140,7 +148,7 @@ fn at<'a>(root: &'a JsonObject, reference: &str) -> Option<&'a Value> {
 fn is_written(choice: &Value, text: &str) -> bool {
     match choice {
         Value::String(choice) => choice == text,
-        other => other.to_string() == text,
+        other => serde_json::to_string(other).is_ok_and(|written| written == text),
     }
 }
 
@@ -182,7 +190,8 @@ pub(super) fn fault(arguments: &JsonObject, schema: &JsonObject) -> Option<Strin
         return None;
     }
     let patterns = jsonschema::PatternOptions::regex().size_limit(MOST_BYTES);
-    let options = jsonschema::options().offline().should_validate_formats(false).with_pattern_options(patterns);
+    let options =
+        jsonschema::options().offline().should_validate_formats(false).with_pattern_options(patterns);
     // A schema that makes no sense to us may to its server.
     let validator = options.build(&Value::Object(schema.clone())).ok()?;
     let arguments = Value::Object(arguments.clone());
@@ -263,6 +272,9 @@ mod tests {
         };
         assert_eq!(fault(json!({"n": 3, "tags": ["a"]})), None);
         assert_eq!(fault(json!({"n": 4})).as_deref(), Some("n: 4 is greater than the maximum of 3"));
-        assert!(fault(json!({"tags": ["a", 1]})).is_some_and(|fault| fault.starts_with("tags/1: 1 is not of type")));
+        assert!(
+            fault(json!({"tags": ["a", 1]}))
+                .is_some_and(|fault| fault.starts_with("tags/1: 1 is not of type"))
+        );
     }
 }

@@ -64,7 +64,8 @@ impl Place {
     pub(crate) fn has_credentials(&self) -> bool {
         let Self::Configured(entry) = self else { return false };
         let TransportSpec::Http { headers, .. } = &entry.transport else { return false };
-        entry.login == LoginFor::None || headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("authorization"))
+        entry.login == LoginFor::None
+            || headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("authorization"))
     }
 
     /// What its configuration knows about the login there.

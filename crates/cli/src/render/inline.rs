@@ -49,7 +49,11 @@ fn link(rest: &str, style: Style) -> Option<(String, usize)> {
     let (text, length) = between(rest, "[", "]")?;
     let (address, more) = between(rest.get(length..)?, "(", ")")?;
     let address = address.split(' ').next().unwrap_or_default();
-    let shown = if text == address { style.underlined(text) } else { format!("{} ({address})", style.underlined(text)) };
+    let shown = if text == address {
+        style.underlined(text)
+    } else {
+        format!("{} ({address})", style.underlined(text))
+    };
     Some((shown, length + more))
 }
 

@@ -14,7 +14,12 @@ pub(super) fn is_likely(text: &str) -> bool {
     let mut lines = text.lines().take(LOOKED_AT).peekable();
     while let Some(line) = lines.next() {
         let is_table = row(line).is_some() && lines.peek().is_some_and(|next| is_rule_of_table(next));
-        if is_table || heading(line).is_some() || is_fence(line) || line.contains("**") || line.contains("](http") {
+        if is_table
+            || heading(line).is_some()
+            || is_fence(line)
+            || line.contains("**")
+            || line.contains("](http")
+        {
             return true;
         }
     }
@@ -125,13 +130,18 @@ mod tests {
     #[test]
     fn without_colours_only_tables_change() {
         let set = set(PAGE, 80, Style::plain());
-        assert!(!set.contains('\u{1b}') && set.contains("# Title **x**") && set.contains("```rust\nlet"), "{set}");
+        assert!(
+            !set.contains('\u{1b}') && set.contains("# Title **x**") && set.contains("```rust\nlet"),
+            "{set}"
+        );
         assert!(set.contains("a  b\n1  two\n"), "{set}");
     }
 
     #[test]
     fn ordinary_text_is_not_taken_for_markdown() {
-        for text in ["hello", "#hashtag\n- a list", "2 * 3", "a | b", "{\"a\": [1]}", "error: x_y_z\n  at main.rs:3"] {
+        for text in
+            ["hello", "#hashtag\n- a list", "2 * 3", "a | b", "{\"a\": [1]}", "error: x_y_z\n  at main.rs:3"]
+        {
             assert!(!is_likely(text), "{text}");
         }
         for text in ["# Title", "see [it](https://x.org)", "**no**", "```\nx\n```", "|a|b|\n|-|-|\n"] {

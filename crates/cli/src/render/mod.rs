@@ -168,7 +168,11 @@ impl<'a> Page<'a> {
         let whom = (audience == [Role::Assistant]).then(|| "for the model".to_owned());
         let priority = annotations.priority.map(|priority| format!("priority {priority}"));
         let hints: Vec<String> = whom.into_iter().chain(priority).collect();
-        if hints.is_empty() { String::new() } else { self.style.dim(&format!("({})", hints.join(", "))) + "\n" }
+        if hints.is_empty() {
+            String::new()
+        } else {
+            self.style.dim(&format!("({})", hints.join(", "))) + "\n"
+        }
     }
 }
 

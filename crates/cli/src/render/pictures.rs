@@ -100,7 +100,9 @@ mod tests {
     #[test]
     fn the_environment_says_which_protocol_it_is() {
         let of = |set: &[(&str, &str)]| {
-            Pictures::of(|name| set.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned()))
+            Pictures::of(|name| {
+                set.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned())
+            })
         };
         assert_eq!(of(&[("TERM", "xterm-kitty")]), Pictures::Kitty);
         assert_eq!(of(&[("KITTY_WINDOW_ID", "1"), ("TMUX", "/tmp/x")]), Pictures::None);
@@ -113,7 +115,11 @@ mod tests {
         assert_eq!(Pictures::Kitty.draw(b"\x1b]0;title\x07"), None);
         assert_eq!(Pictures::Kitty.draw(b"\xff\xd8\xff"), None);
         assert_eq!(Pictures::None.draw(PNG), None);
-        assert!(Pictures::Iterm.draw(PNG).is_some_and(|text| text.starts_with("\u{1b}]1337;File=inline=1;size=12:")));
+        assert!(
+            Pictures::Iterm
+                .draw(PNG)
+                .is_some_and(|text| text.starts_with("\u{1b}]1337;File=inline=1;size=12:"))
+        );
         let large = [PNG, &vec![0; 10_000]].concat();
         let drawn = Pictures::Kitty.draw(&large).expect("a picture");
         assert_eq!((drawn.matches("\u{1b}_G").count(), drawn.matches("m=0;").count()), (4, 1));

@@ -41,7 +41,8 @@ pub(super) fn name(kind: &str, uri: Option<&str>, mime_type: Option<&str>) -> St
     if Path::new(plain).extension().is_some() {
         return plain.to_owned();
     }
-    let ending = ENDINGS.iter().find(|(known, _)| Some(*known) == mime_type).map_or("bin", |(_, ending)| ending);
+    let ending =
+        ENDINGS.iter().find(|(known, _)| Some(*known) == mime_type).map_or("bin", |(_, ending)| ending);
     format!("{plain}.{ending}")
 }
 

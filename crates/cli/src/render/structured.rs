@@ -64,7 +64,8 @@ fn rows(json: &str) -> Option<(Vec<String>, Vec<Vec<String>>)> {
     if head.is_empty() {
         return None;
     }
-    let cell = |row: &Row, name: &str| row.0.iter().find(|(known, _)| known == name).map(|(_, value)| plain(value));
+    let cell =
+        |row: &Row, name: &str| row.0.iter().find(|(known, _)| known == name).map(|(_, value)| plain(value));
     let cells = rows.iter().map(|row| head.iter().map(|name| cell(row, name).unwrap_or_default()).collect());
     Some((head.iter().map(|name| safe_line(name)).collect(), cells.collect()))
 }

@@ -147,10 +147,7 @@ mod tests {
     #[test]
     fn the_bar_is_as_long_as_it_is_whatever_servers_say() {
         let half = line(&progress(json!({"progress": 1, "total": 2, "message": "a\u{1b}[2Jb\nc"})));
-        assert_eq!(
-            half,
-            "━━━━━━━━━━━━╌╌╌╌╌╌╌╌╌╌╌╌  50%  1/2  a\\u{1b}[2Jb\\nc"
-        );
+        assert_eq!(half, "━━━━━━━━━━━━╌╌╌╌╌╌╌╌╌╌╌╌  50%  1/2  a\\u{1b}[2Jb\\nc");
         for (done, total) in [(-5.0, 2.0), (7.0, 2.0), (1.0, -1.0), (1e300, 1e-300), (0.0, 1.0)] {
             let line = line(&progress(json!({"progress": done, "total": total})));
             let cells = line.chars().filter(|char| "━╌".contains(*char)).count();

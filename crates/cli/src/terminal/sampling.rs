@@ -28,12 +28,14 @@ pub(crate) enum Answerer {
 
 /// Answers in this way, after somebody has agreed.
 pub(crate) fn sampling(answerer: Answerer, presence: Presence, aside: Aside) -> Sampling {
-    let (is_canned, is_typed) =
-        (matches!(answerer, Answerer::Text(_)), matches!(answerer, Answerer::Person));
-    let sampling = Sampling::new(move |question| answer(answerer.clone(), question)).approve(move |question| {
-        approve(question, is_canned, is_typed, presence, aside)
-    });
-    if is_canned { sampling } else { sampling.review(move |question, result| review(question, result, aside)) }
+    let (is_canned, is_typed) = (matches!(answerer, Answerer::Text(_)), matches!(answerer, Answerer::Person));
+    let sampling = Sampling::new(move |question| answer(answerer.clone(), question))
+        .approve(move |question| approve(question, is_canned, is_typed, presence, aside));
+    if is_canned {
+        sampling
+    } else {
+        sampling.review(move |question, result| review(question, result, aside))
+    }
 }
 
 async fn answer(answerer: Answerer, question: SamplingQuestion) -> Result<CreateMessageResult, String> {
@@ -207,13 +209,15 @@ mod tests {
 
     fn asked<T>(typed: &str, ask: impl FnOnce(&mut Sheet<'_>) -> io::Result<T>) -> T {
         let mut out = Vec::new();
-        ask(&mut Sheet { input: &mut typed.as_bytes(), out: &mut out, margin: "" }).expect("memory does not fail")
+        ask(&mut Sheet { input: &mut typed.as_bytes(), out: &mut out, margin: "" })
+            .expect("memory does not fail")
     }
 
     // covers: SAMP-HUMAN-LOOP
     #[test]
     fn the_question_is_approved_changed_or_declined_and_never_by_accident() {
-        let params = || CreateMessageParams::new(vec![SamplingMessage::user(SamplingContent::text("why?"))], 5);
+        let params =
+            || CreateMessageParams::new(vec![SamplingMessage::user(SamplingContent::text("why?"))], 5);
         let decided = |typed: &str| asked(typed, |sheet| decide(sheet, "Ask?", params()));
         assert!(matches!(decided("\n\ny\n"), Some(SamplingApproval::Allow)));
         assert!(decided("n\n").is_none() && decided("").is_none() && decided("e\n").is_none());

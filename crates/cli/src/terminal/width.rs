@@ -36,7 +36,10 @@ pub(crate) fn columns(text: &str) -> usize {
 
 fn of_char(char: char) -> usize {
     match char {
-        '\u{300}'..='\u{36f}' | '\u{200c}'..='\u{200d}' | '\u{20d0}'..='\u{20ff}' | '\u{fe00}'..='\u{fe0f}' => 0,
+        '\u{300}'..='\u{36f}'
+        | '\u{200c}'..='\u{200d}'
+        | '\u{20d0}'..='\u{20ff}'
+        | '\u{fe00}'..='\u{fe0f}' => 0,
         '\u{1100}'..='\u{115f}'
         | '\u{2e80}'..='\u{303e}'
         | '\u{3041}'..='\u{33ff}'
@@ -102,7 +105,13 @@ mod tests {
     #[test]
     fn text_is_cut_by_its_columns() {
         assert_eq!((columns("zwölf"), columns("日本"), columns("e\u{301}")), (5, 4, 1));
-        let cases = [("zwölf", 5, "zwölf"), ("zwölf", 4, "zwö…"), ("日本語", 5, "日本…"), ("日本語", 4, "日…"), ("a", 0, "")];
+        let cases = [
+            ("zwölf", 5, "zwölf"),
+            ("zwölf", 4, "zwö…"),
+            ("日本語", 5, "日本…"),
+            ("日本語", 4, "日…"),
+            ("a", 0, ""),
+        ];
         for (text, most, wanted) in cases {
             assert_eq!(fit(text, most), wanted, "{text} in {most}");
             assert!(columns(&fit(text, most)) <= most);

@@ -49,7 +49,8 @@ fn entry(options: &Bridging) -> Result<ServerEntry, Failure> {
         }
         TransportSpec::Http { headers, .. } => {
             // What is said here counts, whatever the configuration says.
-            let is_said = |name: &str| options.headers.iter().any(|(said, _)| said.eq_ignore_ascii_case(name));
+            let is_said =
+                |name: &str| options.headers.iter().any(|(said, _)| said.eq_ignore_ascii_case(name));
             headers.retain(|(name, _)| !is_said(name));
             headers.extend(options.headers.iter().map(|(name, value)| (name.clone(), value.as_str().into())));
         }

@@ -18,10 +18,15 @@ struct Completed<'a> {
     completion: &'a Completion,
 }
 
-pub(super) async fn complete(client: Client, mut words: Words, completing: &Completing) -> Result<(), Failure> {
+pub(super) async fn complete(
+    client: Client,
+    mut words: Words,
+    completing: &Completing,
+) -> Result<(), Failure> {
     let what = words.wanted("the prompt or template that is completed")?;
     let mut known = words.rest().iter().map(|word| argument(word)).collect::<Result<Vec<_>, _>>()?;
-    let (name, typed) = known.pop().ok_or_else(|| Failure::usage("which argument? NAME= and what is typed of it"))?;
+    let (name, typed) =
+        known.pop().ok_or_else(|| Failure::usage("which argument? NAME= and what is typed of it"))?;
     let known: BTreeMap<String, String> = known.into_iter().collect();
     let completion = client.complete(reference(&what), name, typed, known).await?;
     print_each(completing.target.format, &Completed { completion: &completion }, &completion.values, || {
@@ -36,7 +41,11 @@ pub(super) async fn complete(client: Client, mut words: Words, completing: &Comp
 
 /// Templates are URIs, and names of prompts are not.
 fn reference(what: &str) -> Reference {
-    if what.contains("://") || what.contains('{') { Reference::resource(what) } else { Reference::prompt(what) }
+    if what.contains("://") || what.contains('{') {
+        Reference::resource(what)
+    } else {
+        Reference::prompt(what)
+    }
 }
 
 fn argument(word: &str) -> Result<(String, String), Failure> {

@@ -82,7 +82,9 @@ pub(super) async fn resources(client: Client, target: &Target) -> Result<(), Fai
     let (resources, missing) = as_far_as_it_goes(client.resources().await)?;
     let templates = match client.resource_templates().await {
         // Servers without templates need not know the method.
-        Err(Partial { reason: Error::Remote(error), .. }) if error.code == code::METHOD_NOT_FOUND => Vec::new(),
+        Err(Partial { reason: Error::Remote(error), .. }) if error.code == code::METHOD_NOT_FOUND => {
+            Vec::new()
+        }
         templates => templates.map_err(Error::from)?,
     };
     let all = Resources { resources: &resources, resource_templates: &templates };

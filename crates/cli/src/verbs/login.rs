@@ -59,7 +59,9 @@ impl Where {
         let place = Place::find(door.server.as_deref(), &door.files)?;
         match place.url().map(str::to_owned) {
             Some(url) => Ok(Self { place, url }),
-            None => Err(Failure::usage("that server is started on this machine: there is nothing to log in to")),
+            None => {
+                Err(Failure::usage("that server is started on this machine: there is nothing to log in to"))
+            }
         }
     }
 }

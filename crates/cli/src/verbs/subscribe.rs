@@ -110,7 +110,11 @@ impl Followed<'_> {
         };
         let mut page = Page::of_stdout(self.subscribing.target.raw, None);
         let shown = page.resources(&read.contents)?;
-        self.tell("updated", &json!({ "uri": uri, "contents": read.contents }), &format!("{words}\n{}", shown.trim_end()))
+        self.tell(
+            "updated",
+            &json!({ "uri": uri, "contents": read.contents }),
+            &format!("{words}\n{}", shown.trim_end()),
+        )
     }
 
     fn tell(&self, event: &str, about: &Value, words: &str) -> Result<Reader, Failure> {

@@ -29,7 +29,8 @@ fn a_server_that_dies_or_talks_nonsense_is_named_for_what_it_does() {
     let bench = Bench::new();
     let dead = bench.run(&["call", "./server", "die", "-o", "json"]);
     assert_eq!((dead.code, dead.stdout.as_str()), (Some(4), ""), "{}", dead.stderr);
-    let line: serde_json::Value = serde_json::from_str(dead.stderr.lines().last().expect("a line")).expect("JSON");
+    let line: serde_json::Value =
+        serde_json::from_str(dead.stderr.lines().last().expect("a line")).expect("JSON");
     assert_eq!(line["error"]["kind"], "unreachable");
     let nonsense = bench.run(&["call", "./server", "nonsense"]);
     assert_eq!((nonsense.code, nonsense.stdout.as_str()), (Some(0), "after all\n"), "{}", nonsense.stderr);

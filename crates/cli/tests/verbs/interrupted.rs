@@ -61,7 +61,12 @@ fn a_call_that_is_terminated_is_cancelled_as_well() {
     let mut child = bench.command(&["call", "./server", "wait"]).spawn().expect("starts");
     heard(&bench.folder, "tools/call");
     let pid = child.id().to_string();
-    assert!(std::process::Command::new("kill").args(["-TERM", &pid]).status().is_ok_and(|status| status.success()));
+    assert!(
+        std::process::Command::new("kill")
+            .args(["-TERM", &pid])
+            .status()
+            .is_ok_and(|status| status.success())
+    );
     assert_eq!(child.wait().expect("it ends").code(), Some(130));
     heard(&bench.folder, "notifications/cancelled");
 }

@@ -74,6 +74,56 @@ fn ctrl_c_at_a_question_ends_the_call() {
     assert_eq!(screen.ended(), 130);
 }
 
+/// A model at an address of its own, which always says the same; it tells what it was asked.
+fn model() -> (String, std::sync::mpsc::Receiver<String>) {
+    use std::io::{Read as _, Write as _};
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let url = format!("http://{}/v1", listener.local_addr().expect("an address"));
+    let (tell, asked) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().expect("a client");
+        let mut request = Vec::new();
+        while !request.ends_with(b"}") {
+            let mut some = [0; 4096];
+            let read = stream.read(&mut some).expect("a request");
+            request.extend_from_slice(&some[..read]);
+        }
+        tell.send(String::from_utf8_lossy(&request).into_owned()).expect("somebody wants to know");
+        let answer = serde_json::json!({ "id": "1", "object": "chat.completion", "created": 1, "model": "small", "choices": [
+            { "index": 0, "finish_reason": "stop", "message": { "role": "assistant", "content": "42 of course" } }] });
+        let answer = answer.to_string();
+        let head = format!(
+            "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n",
+            answer.len()
+        );
+        stream.write_all((head + &answer).as_bytes()).expect("it reads");
+    });
+    (url, asked)
+}
+
+// covers: SAMP-UI-REVIEW
+#[test]
+fn a_model_of_the_configuration_answers_after_the_question_was_changed() {
+    let (url, asked) = model();
+    let screen = Screen::open();
+    crate::scripted::install(screen.home());
+    let config = serde_json::json!({ "sampling": {
+        "providers": { "local": { "kind": "openai", "url": url } }, "models": [{ "name": "small", "provider": "local" }] } });
+    std::fs::write(screen.home().join("models.json"), config.to_string()).expect("it is ours");
+    screen.run("contexture call ./server sample --provider local --config models.json");
+    screen.shows("Ask the model?");
+    screen.keys(&["e", "Enter"]);
+    screen.shows("The last message instead");
+    screen.keys(&["how much?", "Enter", "Enter"]);
+    screen.keys(&["y", "Enter"]);
+    screen.shows("small answers:");
+    assert!(asked.recv().expect("it was asked").contains("how much?"));
+    screen.shows("42 of course");
+    screen.keys(&["Enter"]);
+    screen.shows("\"text\":\"42 of course\"");
+    assert_eq!(screen.ended(), 0);
+}
+
 #[test]
 fn a_provider_must_be_configured() {
     let bench = crate::Bench::new();

@@ -1,7 +1,7 @@
 //! A server that does what it is told by the name of the tool, and writes down what it hears. It speaks the legacy era only.
 //!
 //! It is this very test program in another role: `./server`, beside a file `heard`. The word after it says how its lists
-//! are: `many` or `huge`.
+//! are, `many` or `huge`, or what else is odd about it.
 
 use std::fs::{File, OpenOptions};
 use std::io::{BufRead as _, Write as _};
@@ -21,7 +21,10 @@ pub(crate) fn install(folder: &Path) {
         test.display()
     );
     let mut writer = std::process::Command::new("sh");
-    writer.args(["-c", "printf '%s' \"$1\" > \"$0\" && chmod 700 \"$0\""]).arg(folder.join("server")).arg(script);
+    writer
+        .args(["-c", "printf '%s' \"$1\" > \"$0\" && chmod 700 \"$0\""])
+        .arg(folder.join("server"))
+        .arg(script);
     assert!(writer.status().expect("there is a shell").success());
 }
 
@@ -58,7 +61,10 @@ impl Server {
         let Some(method) = message["method"].as_str() else {
             // An answer to what was asked: the call is over.
             let waiting = self.waiting.take();
-            self.answers(&waiting, json!({ "content": [{ "type": "text", "text": message["result"].to_string() }] }));
+            self.answers(
+                &waiting,
+                json!({ "content": [{ "type": "text", "text": message["result"].to_string() }] }),
+            );
             return true;
         };
         match method {
@@ -74,6 +80,7 @@ impl Server {
                 self.answers(id, json!({}));
                 self.tells("notifications/resources/updated", json!({ "uri": params["uri"] }));
                 self.tells("notifications/tools/list_changed", json!({}));
+                return !self.role.contains("fleeting");
             }
             "resources/read" => {
                 self.versions += 1;
@@ -87,7 +94,14 @@ impl Server {
                 self.tells("notifications/message", json!({ "level": "alert", "data": { "free": 0 } }));
             }
             "notifications/initialized" if self.role.contains("changing") => {
-                self.tells("notifications/tools/list_changed", json!({}));
+                // Again and again: whoever begins to follow must not have missed it.
+                let mut out = self.out.try_clone().expect("the same pipe");
+                std::thread::spawn(move || {
+                    let line = "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/tools/list_changed\"}\n";
+                    while out.write_all(line.as_bytes()).is_ok() {
+                        std::thread::sleep(std::time::Duration::from_millis(100));
+                    }
+                });
             }
             "example/strange" => self.answers(id, json!({ "got": params, "z": 1, "a": 2 })),
             _ if !id.is_null() => {
@@ -163,8 +177,9 @@ impl Server {
         };
         if self.role.contains("many") {
             let page: u32 = cursor.and_then(|cursor| cursor.parse().ok()).unwrap_or(0);
-            let tools: Vec<Value> =
-                (page * 1000..(page + 1) * 1000).map(|one| tool(&format!("tool_{one}"), "one of many")).collect();
+            let tools: Vec<Value> = (page * 1000..(page + 1) * 1000)
+                .map(|one| tool(&format!("tool_{one}"), "one of many"))
+                .collect();
             let mut result = json!({ "tools": tools });
             if page < 9 {
                 result["nextCursor"] = (page + 1).to_string().into();
@@ -173,9 +188,13 @@ impl Server {
         }
         let mut tools: Vec<Value> =
             ["wait", "count", "markdown", "rows", "picture", "ask", "sample", "die", "nonsense", "echo"]
-                .map(|name| tool(name, &format!("does {name}\nand more"))).into();
+                .map(|name| tool(name, &format!("does {name}\nand more")))
+                .into();
         if self.role.contains("huge") {
-            tools = vec![tool("huge", &"wörd ".repeat(2_000_000)), tool("odd\u{1b}[2J\u{202e}\u{200b}", "a\u{7}b")];
+            tools = vec![
+                tool("huge", &"wörd ".repeat(2_000_000)),
+                tool("odd\u{1b}[2J\u{202e}\u{200b}", "a\u{7}b"),
+            ];
         }
         self.answers(id, json!({ "tools": tools }));
     }

@@ -15,7 +15,8 @@ fn markdown_is_set_and_nothing_of_it_moves_the_terminal() {
     screen.run("contexture call ./server markdown");
     assert_eq!(screen.ended(), 0);
     let text = screen.text();
-    for line in ["Findings", "• two of three", "• see the docs (https://example.org/docs)", "apples", "ls -l"] {
+    for line in ["Findings", "• two of three", "• see the docs (https://example.org/docs)", "apples", "ls -l"]
+    {
         assert!(text.lines().any(|shown| shown.starts_with(line)), "{line}: {text}");
     }
     assert!(text.contains("pears\\u{1b}[2J  3") && !text.contains("```") && !text.contains("|---"), "{text}");
@@ -30,7 +31,9 @@ fn markdown_is_set_and_nothing_of_it_moves_the_terminal() {
 fn text_in_a_pipe_is_as_the_server_sent_it() {
     let bench = Bench::new();
     let run = bench.run(&["call", "./server", "markdown"]);
-    assert!(run.stdout.starts_with("# Findings\n\n- **two** of `three`\n") && run.stdout.contains("|------|"));
+    assert!(
+        run.stdout.starts_with("# Findings\n\n- **two** of `three`\n") && run.stdout.contains("|------|")
+    );
     let rows = bench.run(&["call", "./server", "rows"]);
     assert!(rows.stdout.starts_with("{\"people\":[{"), "{}", rows.stdout);
 }
@@ -68,7 +71,8 @@ fn bytes_are_named_and_kept_only_where_the_person_says() {
 fn pictures_are_shown_where_the_terminal_can() {
     let screen = screen();
     // Not through tmux: what reaches the terminal is looked at by itself.
-    screen.run("env -u TMUX KITTY_WINDOW_ID=1 script -qc 'contexture call ./server picture' shown > /dev/null");
+    screen
+        .run("env -u TMUX KITTY_WINDOW_ID=1 script -qc 'contexture call ./server picture' shown > /dev/null");
     assert_eq!(screen.ended(), 0);
     let shown = std::fs::read(screen.home().join("shown")).expect("what was shown");
     let wanted = b"\x1b_Ga=T,f=100,q=2,m=0;iVBORw0KGgo=\x1b\\";
