@@ -7,6 +7,7 @@
 
 mod bench;
 mod budget;
+mod cli;
 mod conformance;
 mod gateway;
 mod interop;
@@ -25,12 +26,13 @@ const USAGE: &str = "\
 cargo xtask <verb>
 
   test [--quick]        everything: format, lints, tests, features, docs, tidy, interop, gateway,
-                        oauth, conformance, budget
+                        cli, oauth, conformance, budget
                         --quick: format, lints, tests, tidy
   tidy [--uncovered]    design invariants, house rules, dependencies, requirement coverage
                         --uncovered: also list every SHOULD and MAY without a test
   interop [...]         real peers over stdio and HTTP, both directions
   gateway               other people's servers at once behind our gateway, and their clients before it
+  cli [--only SERVER]   every verb in a real terminal, on servers that are not ours
   oauth [--only TEXT]   logging in: with another issuer and a real browser, and other clients with our issuer
   conformance [...]     the official suite on our server, client, issuer and gateway, strictly
   budget [--write]      allocations and instructions of one call, against bench/budget.toml
@@ -50,6 +52,7 @@ fn main() -> ExitCode {
         "interop" => interop::run(rest),
         "gateway" => gateway::run(rest),
         "oauth" => oauth::run(rest),
+        "cli" => cli::run(rest),
         "conformance" => conformance::run(rest),
         "budget" => budget::run(rest),
         "bench" => bench::run(rest),

@@ -8,7 +8,7 @@ mod counts;
 mod schemas;
 mod tally;
 
-use crate::{budget, conformance, gateway, interop, oauth, packages, process, tidy, workspace};
+use crate::{budget, cli, conformance, gateway, interop, oauth, packages, process, tidy, workspace};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -51,7 +51,7 @@ pub fn run(args: &[String]) -> Result<(), String> {
     println!(
         "\n== summary{}",
         if quick {
-            " (--quick: no feature sets, docs, interop, gateway, oauth, conformance or budget)"
+            " (--quick: no feature sets, docs, interop, gateway, cli, oauth, conformance or budget)"
         } else {
             ""
         }
@@ -92,6 +92,7 @@ fn steps(quick: bool, counts: PathBuf) -> Vec<Step> {
         steps.push(("interop", Box::new(|tally| interop::run_counted(&[], tally))));
         // After the peers, whose set-up brings node.
         steps.push(("gateway", Box::new(|tally| gateway::run_counted(&[], tally))));
+        steps.push(("cli", Box::new(|tally| cli::run_counted(&[], tally))));
         steps.push(("oauth", Box::new(|tally| oauth::run_counted(&[], tally))));
         steps.push(("conformance", Box::new(|tally| conformance::run_counted(&[], tally))));
         steps.push(("budget", Box::new(|tally| budget::run_counted(&[], tally))));

@@ -21,6 +21,8 @@ mod reload;
 mod stage;
 #[path = "run/stdio.rs"]
 mod stdio;
+#[path = "run/terminal.rs"]
+mod terminal;
 #[path = "run/traces.rs"]
 mod traces;
 #[path = "run/trust.rs"]

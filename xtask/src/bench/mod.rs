@@ -4,7 +4,9 @@
 //! from that `bench/RESULTS.md` and `bench/results.svg`. It is a benchmark, not a test: a promise that is missed
 //! is said, and only what cannot be built, or ours answering wrongly, is a failure.
 
+mod binary;
 mod chart;
+mod cli;
 mod figures;
 mod gateway;
 mod machine;
@@ -28,6 +30,9 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
     let bench = workspace::root().join("bench");
     if let Some((part, rest)) = args.split_first().filter(|(part, _)| *part == "gateway") {
         return gateway::run(&bench, rest).map_err(|error| format!("{part}: {error}"));
+    }
+    if let Some((part, rest)) = args.split_first().filter(|(part, _)| *part == "cli") {
+        return cli::run(&bench, rest).map_err(|error| format!("{part}: {error}"));
     }
     let options = Options::parse(args)?;
     if options.render {

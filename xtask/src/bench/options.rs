@@ -3,6 +3,7 @@
 const USAGE: &str = "\
 usage: cargo xtask bench [--quick] [--seconds N] [--rounds N] [--wait N] [--retries N] [--only WORK,…] [--servers NAME,…] [--merge]
        cargo xtask bench gateway [--seconds N] [--rounds N] [--wait N] [--only ROW,…] [--servers NAME,…]
+       cargo xtask bench cli [--rounds N]
        cargo xtask bench --render
        cargo xtask bench --perf SERVER sessions|stateless|modern [--work WORK[:BYTES][@CONNECTIONS]] [--seconds N]";
 

@@ -21,9 +21,11 @@ pub(super) async fn must_be_this_machine(address: &str) -> Result<(), Failure> {
 
 /// Whether no other machine can reach this address.
 pub(super) async fn is_this_machine(address: &str) -> Result<bool, Failure> {
-    let found = tokio::net::lookup_host(address).await;
-    let found: Vec<SocketAddr> =
-        found.map_err(|error| Failure::usage(format!("cannot listen on {address}: {error}")))?.collect();
+    let found = tokio::net::lookup_host(address).await.map_err(|error| {
+        let hint = "--listen takes a host and a port, such as 127.0.0.1:8000".to_owned();
+        Failure::usage(format!("cannot listen on {address}: {error}")).hint(Some(hint))
+    })?;
+    let found: Vec<SocketAddr> = found.collect();
     Ok(found.iter().all(|address| address.ip().is_loopback()))
 }
 

@@ -137,7 +137,10 @@ impl Gateway<'_> {
     ) -> Result<Bound, Failure> {
         let counted = http.clone();
         metrics.count_sessions(move || counted.sessions());
-        let bound = http.bind(address).await?;
+        let bound = http.bind(address).await.map_err(|error| {
+            let hint = "another port may be free; port 0 takes any that is".to_owned();
+            Failure::from(error).hint(Some(hint))
+        })?;
         logins.reached_at(&self.public_url(&bound))?;
         note(&format!("listening on {}", bound.url()));
         Ok(bound)

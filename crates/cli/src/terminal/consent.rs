@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use contexture::client::ElicitAnswer;
-use contexture::model::{ElicitResult, ElicitValue, PrimitiveSchema};
+use contexture::model::ElicitResult;
 use contexture_host::consent::{Person, PersonQuestion};
 
 use super::form::Sheet;
@@ -132,8 +132,7 @@ mod system {
     }
 }
 
-/// Shows a question and reads the answer. A choice alone is one line to type; anything else is a form. Whoever is asked is
-/// told when nobody waits for their answer any more.
+/// Shows a question and reads the answer. Whoever is asked is told when nobody waits for their answer any more.
 fn show(
     question: &PersonQuestion,
     sheet: &mut Sheet<'_>,
@@ -143,13 +142,7 @@ fn show(
     for line in safe(&question.message).lines() {
         writeln!(sheet.out, "{}{line}", sheet.margin)?;
     }
-    let answer = match question.form.properties.as_slice() {
-        [(name, PrimitiveSchema::Enum(choices))] => match sheet.choose(choices)? {
-            Some(chosen) => ElicitAnswer::Accept([(name.clone(), ElicitValue::String(chosen))].into()),
-            None => ElicitAnswer::Cancel,
-        },
-        _ => sheet.fill(&question.form)?,
-    };
+    let answer = sheet.fill(&question.form)?;
     if !waited_for.load(Ordering::Relaxed) {
         writeln!(sheet.out, "{}taken back: nobody waits for an answer any more", sheet.margin)?;
         return Ok(ElicitResult::cancel());

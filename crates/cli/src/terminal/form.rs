@@ -1,15 +1,16 @@
 //! A form on the terminal: one question per field, then what to do with the answers.
 //!
-//! Nothing is sent before the person has seen all of it and said yes. An answer that the server would have
-//! to refuse is asked for again at once, and nothing that was typed gets lost. The end of input means that
-//! they went away.
+//! Nothing is sent before the person has seen all of it and said yes; where all of it is one choice, to choose is to say
+//! so. An answer that the server would have to refuse is asked for again at once, and nothing that was typed gets lost. The
+//! end of input means that they went away.
 
 use std::collections::BTreeMap;
 use std::io::{self, BufRead, Write};
 
 use contexture::client::ElicitAnswer;
-use contexture::model::{ElicitSchema, ElicitValue, EnumOption, EnumSchema, PrimitiveSchema, StringFormat};
+use contexture::model::{ElicitSchema, ElicitValue, EnumOption, PrimitiveSchema, StringFormat};
 
+use super::choice;
 use super::text::safe_line;
 
 type Answers = BTreeMap<String, ElicitValue>;
@@ -23,8 +24,11 @@ pub(crate) struct Sheet<'a> {
 }
 
 impl Sheet<'_> {
-    /// Asks for every field and for the decision.
+    /// Asks for every field and for the decision. A choice alone is both.
     pub(crate) fn fill(&mut self, schema: &ElicitSchema) -> io::Result<ElicitAnswer> {
+        if let Some((name, choices)) = choice::alone(schema) {
+            return self.choose(name, choices);
+        }
         let mut answers = Answers::new();
         loop {
             if !self.ask_fields(schema, &mut answers)? {
@@ -49,23 +53,6 @@ impl Sheet<'_> {
         })
     }
 
-    /// One of several, by its number or its word. There is no answer by default; `None` at the end of input.
-    pub(crate) fn choose(&mut self, choices: &EnumSchema) -> io::Result<Option<String>> {
-        for (number, option) in (1..).zip(&choices.options) {
-            let title = option.title.as_deref().unwrap_or(&option.value);
-            writeln!(self.out, "{}  {number}  {}", self.margin, safe_line(title))?;
-        }
-        loop {
-            write!(self.out, "{}  Your choice: ", self.margin)?;
-            let Some(line) = self.read_line()? else { return Ok(None) };
-            let by_number = line.trim().parse::<usize>().ok().and_then(|number| number.checked_sub(1));
-            let chosen = by_number.and_then(|at| choices.options.get(at)).map(|option| option.value.clone());
-            if let Some(chosen) = chosen.or_else(|| choose(&choices.options, line.trim()).ok()) {
-                return Ok(Some(chosen));
-            }
-        }
-    }
-
     /// Asks until it hears one of the letters; `None` at the end of input.
     pub(super) fn decide(
         &mut self,
@@ -84,7 +71,7 @@ impl Sheet<'_> {
     }
 
     /// `None` at the end of input.
-    fn read_line(&mut self) -> io::Result<Option<String>> {
+    pub(super) fn read_line(&mut self) -> io::Result<Option<String>> {
         self.out.flush()?;
         let mut line = String::new();
         if self.input.read_line(&mut line)? == 0 {
@@ -276,7 +263,7 @@ fn choose(options: &[EnumOption], typed: &str) -> Result<String, String> {
 
 #[cfg(test)]
 mod tests {
-    use contexture::model::{BooleanSchema, MultiSelectSchema, NumberSchema, StringSchema};
+    use contexture::model::{BooleanSchema, EnumSchema, MultiSelectSchema, NumberSchema, StringSchema};
 
     use super::*;
 

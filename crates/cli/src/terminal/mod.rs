@@ -3,6 +3,7 @@
 //! Nothing that a server says reaches a terminal as it came, unless the person asked for exactly that.
 
 pub(crate) mod bar;
+mod choice;
 pub(crate) mod consent;
 pub(crate) mod form;
 pub(crate) mod person;

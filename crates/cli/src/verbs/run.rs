@@ -2,9 +2,13 @@
 //!
 //! Nothing is taken from another host's files unless that host is named, and nothing is ever written to them.
 
+mod tell;
+
+use std::path::Path;
+
 use contexture_host::Host;
 use contexture_host::config::{
-    Config, ConfigError, ConfigFile, HostKind, Severity, Sources, Standing, Watcher, diff, discover, load,
+    Config, ConfigError, ConfigFile, HostKind, Severity, Sources, Watcher, diff, discover, load,
 };
 
 use super::hint::quoted;
@@ -22,19 +26,24 @@ pub(crate) async fn run(options: &Running) -> Result<(), Failure> {
     if !is_configured(&sources) {
         return Err(nothing(&sources));
     }
-    let state = sources.state_folder();
+    let (state, user) = (sources.state_folder(), sources.user_file());
     let (config, watcher) =
         read(sources, options.watch).map_err(|error| Failure::usage(error.to_string()))?;
     let config = prepared(config, options);
     if config.servers.is_empty() {
-        return Err(empty(&config));
+        return Err(empty(&config, &user));
     }
     let gateway = Gateway { face: &options.face, state: &state, person: consent::person(&options.face) };
-    let (name, servers) = (config.name.clone(), config.servers.len());
+    // Only what is named is read, if anything is.
+    let own = options.files.is_empty().then_some(user);
+    // Whoever starts us over a pipe is no person. Once we serve, our standard input is the client's alone.
+    let is_seen = options.face.listen.is_some() || person::is_there(false);
     let first = config.clone();
     gateway
         .serve(config, |host, url| async move {
-            tell(&name, servers, url.as_deref());
+            if is_seen {
+                tell::entry(&first, url.as_deref(), own.as_deref());
+            }
             if let Some(watcher) = watcher {
                 watch(watcher, first, &host, options).await;
             }
@@ -68,15 +77,10 @@ fn prepared(mut config: Config, options: &Running) -> Config {
     if let Some(grace) = options.face.grace {
         config.limits.drain_time = grace;
     }
-    super::tell_faults(&config);
-    for name in entry::without_ourselves(&mut config, options.face.listen.as_deref()) {
+    for name in entry::without_ourselves(&mut config, &options.face) {
         note(&format!("contexture: note: {} is this gateway; it is left out", safe_line(&name)));
     }
-    for server in &config.servers {
-        if let Standing::Held { why } = &server.standing {
-            note(&format!("contexture: {} is not started: {}", safe_line(&server.name), safe_line(why)));
-        }
-    }
+    tell::left_out(&config);
     config
 }
 
@@ -84,7 +88,7 @@ fn prepared(mut config: Config, options: &Running) -> Config {
 async fn watch(mut watcher: Watcher, mut last: Config, host: &Host, options: &Running) {
     loop {
         let config = prepared(watcher.changed().await, options);
-        let servers = config.servers.len();
+        let servers = tell::served(&config);
         if diff(&last, &config).is_empty() {
             // What is wrong with the files has been said; so it must be said what counts meanwhile.
             match config.faults.iter().any(|fault| fault.severity == Severity::Error) {
@@ -101,20 +105,6 @@ async fn watch(mut watcher: Watcher, mut last: Config, host: &Host, options: &Ru
             Err(why) => tracing::error!(why, "the new configuration cannot be used; the old one stays"),
         }
     }
-}
-
-/// The one entry that takes the place of all others. Whoever started us over a pipe is no person.
-fn tell(name: &str, servers: usize, url: Option<&str>) {
-    let entry = match url {
-        Some(url) => entry::by_url(name, url),
-        None if person::is_there(false) => {
-            entry::by_command(name, &std::env::args().skip(1).collect::<Vec<_>>())
-        }
-        None => return,
-    };
-    let all = if servers == 1 { "1 server".to_owned() } else { format!("{servers} servers") };
-    note(&format!("{all} behind one entry, for any host's configuration:"));
-    note(&format!("  {entry}"));
 }
 
 /// There is nothing of ours; what others have is shown, and what to do with it.
@@ -143,19 +133,24 @@ fn nothing(sources: &Sources) -> Failure {
     Failure::usage(missing).hint(Some(lines.join("\n")))
 }
 
-/// How many servers are in a file, in words.
+/// How many servers are in a file, in words; or why nobody knows.
 fn servers_of(sources: &Sources, file: &ConfigFile) -> String {
     let mut alone = sources.clone();
     alone.files = vec![file.path.clone()];
     match load(&alone) {
-        Ok(config) if config.servers.len() == 1 => "1 server".to_owned(),
-        Ok(config) => format!("{} servers", config.servers.len()),
-        Err(_) => "cannot be read".to_owned(),
+        Ok(config) => tell::counted(&config),
+        Err(error) => {
+            let why = error.faults.first().map(|fault| fault.what.as_str()).unwrap_or_default();
+            format!("cannot be read: {}", safe_line(why))
+        }
     }
 }
 
 /// Files were read, and no server is in them.
-fn empty(config: &Config) -> Failure {
-    let files: Vec<String> = config.files.iter().map(|file| quoted(&file.display().to_string())).collect();
-    Failure::usage("no server is configured").hint(Some(format!("looked at {}", files.join(", "))))
+fn empty(config: &Config, user: &Path) -> Failure {
+    let shown = |file: &Path| quoted(&file.display().to_string());
+    let files: Vec<String> = config.files.iter().map(|file| shown(file)).collect();
+    let hint =
+        format!("looked at {}; servers can be put into {}, under \"servers\"", files.join(", "), shown(user));
+    Failure::usage("no server is configured").hint(Some(hint))
 }

@@ -23,6 +23,20 @@ async fn h04_stubborn_children_are_killed() {
     until("H04: they are gone", || pids.iter().all(|pid| !is_alive(*pid))).await;
 }
 
+/// Not about the gateway, which cannot do anything any more: tests leave nothing behind.
+#[tokio::test]
+async fn stubborn_children_end_with_their_test() {
+    let folder = Folder::new();
+    let one = Upstream::by(&folder, "one", "legacy stubborn", "trap '' TERM INT HUP;");
+    let gateway = Gateway::with(folder, allowing(json!({ "one": one.entry })), &[], &[]).await;
+    let client = gateway.client(ERAS[0]).await;
+    text(&client, "one__echo", json!({})).await;
+    let pids = one.pids();
+    assert!(!pids.is_empty());
+    drop((client, gateway));
+    until("they are gone", || pids.iter().all(|pid| !is_alive(*pid))).await;
+}
+
 #[tokio::test]
 async fn h15_calls_under_way_are_finished_at_the_end_of_input() {
     let folder = Folder::new();

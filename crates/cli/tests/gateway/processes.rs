@@ -109,14 +109,14 @@ async fn h02_children_that_die_at_every_step_hide_no_other() {
     }
 }
 
-/// A server of a few lines that closes its output when a tool is called, and goes on living.
+/// A server of a few lines that closes its output when a tool is called, and goes on living for as long as its test's folder.
 const HALF: &str = r#"echo $$ > "$0"
 while read -r l; do
   id=$(printf '%s' "$l" | sed -n 's/.*"id":\([0-9][0-9]*\).*/\1/p')
   case "$l" in
     *'"initialize"'*) printf '{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"0"}}}\n' "$id";;
     *'"tools/list"'*) printf '{"jsonrpc":"2.0","id":%s,"result":{"tools":[{"name":"half","inputSchema":{"type":"object"}}]}}\n' "$id";;
-    *'"tools/call"'*) exec sleep 600 >&-;;
+    *'"tools/call"'*) exec >&-; while [ -e "$0" ]; do sleep 1; done;;
     *'"id"'*) printf '{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no"}}\n' "$id";;
   esac
 done"#;

@@ -1,7 +1,8 @@
 //! A server behind the gateway, with whatever manners a test wants: this very test binary, started again by the gateway.
 //!
 //! It notes every message that it is told, and when it was started, in a file. It is well-behaved until a tool is called whose
-//! name says otherwise. It ends when its input ends, unless it was told not to.
+//! name says otherwise. It ends when its input ends, unless it was told not to; and with its test at the latest, because a test
+//! kills its gateway, which then cannot end those that do not listen.
 
 use std::fs::{File, OpenOptions};
 use std::io::{BufRead as _, Write as _};
@@ -11,12 +12,14 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::stage::{Folder, read};
+use crate::stage::{Folder, is_alive, read};
 
 /// Set for the process that is to be a server: `legacy` or `modern`, then perhaps a vice.
 const ROLE: &str = "CONTEXTURE_UPSTREAM";
 /// Where it notes what it is told.
 const NOTES: &str = "CONTEXTURE_UPSTREAM_NOTES";
+/// The process that tests.
+const TEST: &str = "CONTEXTURE_UPSTREAM_TEST";
 
 /// A server that the gateway can start, and what it notes.
 pub(crate) struct Upstream {
@@ -41,7 +44,7 @@ impl Upstream {
         let entry = json!({
             "command": "/bin/sh",
             "args": ["-c", script, test],
-            "env": { ROLE: role, NOTES: notes },
+            "env": { ROLE: role, NOTES: notes, TEST: std::process::id().to_string() },
         });
         Self { entry, notes }
     }
@@ -78,7 +81,8 @@ fn notes(path: &Path) -> Vec<Value> {
 fn act() {
     let Ok(role) = std::env::var(ROLE) else { return };
     let out = OpenOptions::new().append(true).open("/dev/fd/3").expect("the shell opened it");
-    let notes = OpenOptions::new().append(true).create(true).open(std::env::var(NOTES).expect("a file"));
+    let path = PathBuf::from(std::env::var(NOTES).expect("a file"));
+    let notes = OpenOptions::new().append(true).create(true).open(&path);
     let (era, vice) = role.split_once(' ').unwrap_or((&role, ""));
     let mut server = Server {
         out: Arc::new(Mutex::new(out)),
@@ -88,6 +92,7 @@ fn act() {
         more: Vec::new(),
         asked: None,
     };
+    end_with_the_test(path);
     server.note(&json!({ "pid": std::process::id() }).to_string());
     server.serve();
     if server.vice == "stubborn" {
@@ -97,6 +102,17 @@ fn act() {
     }
     // Nothing of the test harness is to be said after this.
     std::process::exit(0);
+}
+
+/// Whatever it does meanwhile. While the test goes on its folder is there, so no test finds a server gone by this.
+fn end_with_the_test(notes: PathBuf) {
+    let test = std::env::var(TEST).ok().and_then(|pid| pid.parse().ok()).expect("a process");
+    std::thread::spawn(move || {
+        while notes.exists() && is_alive(test) {
+            std::thread::sleep(Duration::from_millis(200));
+        }
+        std::process::exit(0);
+    });
 }
 
 #[derive(Clone)]

@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 
 pub(crate) const BINARY: &str = env!("CARGO_BIN_EXE_contexture");
 /// For what has to happen sooner or later, on a machine that has much to do.
-const PATIENCE: Duration = Duration::from_secs(60);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A user's folder, with a project in it. Both are gone with this.
 pub(crate) struct Home(PathBuf);
@@ -45,21 +45,26 @@ impl Home {
         json!({ "command": self.server(), "args": ["demo"] })
     }
 
-    /// A program that counts as a server of this home, and never answers.
+    /// A program that counts as a server of this home, never answers and does not listen. It lives as long as this home does.
     pub(crate) fn mute(&self) -> String {
         use std::os::unix::fs::PermissionsExt as _;
         let path = format!("{}-mute", self.server());
-        std::fs::write(&path, "#!/bin/sh\nsleep 1000\n").expect("it can be written");
+        std::fs::write(&path, "#!/bin/sh\nwhile [ -e \"$0\" ]; do sleep 1; done\n")
+            .expect("it can be written");
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o700)).expect("it is ours");
         path
     }
 
     pub(crate) fn write(&self, path: &str, content: &Value) -> String {
+        self.write_text(path, &content.to_string())
+    }
+
+    pub(crate) fn write_text(&self, path: &str, content: &str) -> String {
         let path = self.0.join(path);
         std::fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
         // As editors do it: what is read is the old or the new.
         let beside = path.with_extension("new");
-        std::fs::write(&beside, content.to_string()).expect("it can be written");
+        std::fs::write(&beside, content).expect("it can be written");
         std::fs::rename(&beside, &path).expect("it can be renamed");
         path.to_str().expect("text").to_owned()
     }

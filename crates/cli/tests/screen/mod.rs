@@ -24,7 +24,8 @@ impl Screen {
 
     pub(crate) fn sized(columns: u16, rows: u16) -> Self {
         let program = Path::new(env!("CARGO_BIN_EXE_contexture"));
-        let pane = Pane::open(program, columns, rows, "/usr/local/bin:/usr/bin:/bin");
+        let path = "/usr/local/bin:/usr/bin:/bin";
+        let pane = Pane::open(program, &std::env::temp_dir(), (columns, rows), path);
         let pane = pane.unwrap_or_else(|what| panic!("{what}"));
         let home = pane.home();
         Self { pane, home }

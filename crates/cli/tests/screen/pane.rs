@@ -2,7 +2,9 @@
 //!
 //! Every terminal has its own tmux server, home and temporary folder, and knows nothing of the person's. It says what
 //! went wrong and judges nothing: that is for those who look at it (tests by `Screen`, and `cargo xtask cli`).
-//! The shell notes each prompt in a file, so that the end of a command is known without a look at the screen.
+//! The shell counts its prompts in the title, which nobody sees: once a prompt is counted, all that was written before it
+//! is on the screen.
+#![allow(dead_code, reason = "tests and `cargo xtask cli` each use another part of it")]
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -20,17 +22,26 @@ const FAREWELL: Duration = Duration::from_secs(5);
 const SETTINGS: &str =
     "set -g status off\nset -g history-limit 50000\nset -g default-terminal screen-256color\n";
 
-/// Where it is and how large it is.
+/// Says before each prompt how many there were, and how the last command ended.
+const COUNT: &str = r#"printf '\033]2;%s %s\033\\' "$((++_prompts))" "$?""#;
+
 pub(crate) struct Pane {
+    /// All that is its own.
     folder: PathBuf,
     /// Prompts that there were before the last line was typed.
     seen: std::cell::Cell<usize>,
 }
 
 impl Pane {
-    /// Opens one, in which `contexture` is this program. `path` is where else programs are found.
-    pub(crate) fn open(program: &Path, columns: u16, rows: u16, path: &str) -> Result<Self, String> {
-        let pane = Self { folder: furnish(program)?, seen: 0.into() };
+    /// Opens one of so many columns and rows, in a folder within this one. `contexture` is this program in it, and `path` is
+    /// where others are found.
+    pub(crate) fn open(
+        program: &Path,
+        within: &Path,
+        (columns, rows): (u16, u16),
+        path: &str,
+    ) -> Result<Self, String> {
+        let pane = Self { folder: furnish(program, within)?, seen: 0.into() };
         let home = pane.home();
         let mut command = pane.tmux(&["-f"]);
         command.arg(pane.folder.join("settings")).args(["new-session", "-d", "-x", &columns.to_string()]);
@@ -41,9 +52,9 @@ impl Pane {
             command.env(format!("XDG_{name}_HOME"), home.join(place));
         }
         command.env("XDG_CACHE_HOME", home.join(".cache")).env("XDG_RUNTIME_DIR", pane.folder.join("run"));
-        command.env("PS1", "$ ").env("PROMPT_COMMAND", format!("echo $? >>{}", pane.prompts().display()));
+        command.env("PS1", "$ ").env("PROMPT_COMMAND", COUNT);
         done(&mut command)?;
-        pane.wait("the shell shows no prompt", || pane.codes().first().copied())?;
+        pane.wait("the shell shows no prompt", || pane.prompts())?;
         Ok(pane)
     }
 
@@ -59,7 +70,12 @@ impl Pane {
 
     /// Types a line, and Enter.
     pub(crate) fn run(&self, line: &str) -> Result<(), String> {
-        self.seen.set(self.codes().len());
+        self.seen.set(self.prompts().map_or(0, |(count, _)| count));
+        self.run_inside(line)
+    }
+
+    /// The same to a program that is at work: it is still the end of that program that is waited for.
+    pub(crate) fn run_inside(&self, line: &str) -> Result<(), String> {
         // To tmux a semicolon at the end of a word is the end of a command.
         let line = line.strip_suffix(';').map_or_else(|| line.to_owned(), |line| format!("{line}\\;"));
         done(&mut self.tmux(&["send-keys", "-l", "--", &line]))?;
@@ -96,7 +112,8 @@ impl Pane {
 
     /// Waits for the prompt after the last line that was run, and says how that ended.
     pub(crate) fn ended(&self) -> Result<i32, String> {
-        self.wait("it does not end", || self.codes().get(self.seen.get()).copied())
+        let next = || self.prompts().filter(|(count, _)| *count > self.seen.get());
+        self.wait("it does not end", next).map(|(_, code)| code)
     }
 
     /// Takes the terminal away from all that run in it, as when its window is closed.
@@ -135,14 +152,11 @@ impl Pane {
         }
     }
 
-    /// How the commands so far have ended, the shell's own beginning first.
-    fn codes(&self) -> Vec<i32> {
-        let text = std::fs::read_to_string(self.prompts()).unwrap_or_default();
-        text.split_inclusive('\n').filter_map(|line| line.strip_suffix('\n')?.parse().ok()).collect()
-    }
-
-    fn prompts(&self) -> PathBuf {
-        self.folder.join("prompts")
+    /// How many prompts there were, and how the command before the last one ended.
+    fn prompts(&self) -> Option<(usize, i32)> {
+        let title = done(&mut self.tmux(&["display-message", "-p", "#{pane_title}"])).ok()?;
+        let (count, code) = title.trim().split_once(' ')?;
+        Some((count.parse().ok()?, code.parse().ok()?))
     }
 
     fn tmux(&self, words: &[&str]) -> Command {
@@ -169,13 +183,13 @@ impl Drop for Pane {
 }
 
 /// Makes the folder with all that is in it before the shell begins.
-fn furnish(program: &Path) -> Result<PathBuf, String> {
+fn furnish(program: &Path, within: &Path) -> Result<PathBuf, String> {
     static COUNT: AtomicU32 = AtomicU32::new(0);
     let number = COUNT.fetch_add(1, Ordering::Relaxed);
     let name = format!("contexture-screen-{}-{number}", std::process::id());
     let make = || {
         // Programs say where they are without links.
-        let folder = std::env::temp_dir().canonicalize()?.join(name);
+        let folder = within.canonicalize()?.join(name);
         for part in ["home", "bin", "tmp", "run"] {
             std::fs::create_dir_all(folder.join(part))?;
         }

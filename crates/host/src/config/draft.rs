@@ -320,6 +320,7 @@ impl Draft {
                 "WebSocket is no transport of the protocol: ask for an address of \"http\""
             }
             (Some(_), Some(_), None) => "has both a command and an address: \"type\" says which is meant",
+            (None, None, _) if reading.broken => return None, // Why, has been said.
             (None, None, _) => "has neither \"command\" nor an address",
             (None, _, Some(Kind::Stdio)) => "is of type \"stdio\", but has no \"command\"",
             (_, None, Some(Kind::Http | Kind::Sse)) => "is reached over HTTP, but has no address",

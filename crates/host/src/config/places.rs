@@ -29,6 +29,9 @@ impl Platform {
     }
 }
 
+/// The home of those who have none: nothing is in it, and nothing can be put there.
+const NOWHERE: &str = if cfg!(windows) { r"\\.\NUL" } else { "/dev/null" };
+
 /// Where to read a configuration, and what to make of it.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
@@ -64,8 +67,8 @@ impl Sources {
     /// Those of this process.
     pub fn of_process() -> Self {
         let environment = Environment::of_process();
-        let home = if cfg!(windows) { "USERPROFILE" } else { "HOME" };
-        let home = environment.get(home).map(PathBuf::from).unwrap_or_default();
+        // Never the folder that we were started in: what a project brings is not the user's own.
+        let home = std::env::home_dir().filter(|home| home.is_absolute()).unwrap_or_else(|| NOWHERE.into());
         Self::new(home, std::env::current_dir().unwrap_or_default(), Platform::here(), environment)
     }
 

@@ -130,8 +130,8 @@ impl<'a> Asking<'a> {
         };
         let server = quoted(&self.server.name);
         format!(
-            "To allow it, put {{ \"server\": {server}, {selector}, \"decision\": \"allow\" }} among the rules of the \
-             policy"
+            "To allow it, put {{ \"server\": {server}, {selector}, \"decision\": \"allow\" }} among the \
+             \"rules\" of the \"policy\" in your contexture.json"
         )
     }
 }

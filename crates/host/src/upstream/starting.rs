@@ -123,6 +123,7 @@ impl Upstream {
         let mut unavailable = Unavailable::failed(&self.entry.name, error);
         let mut circles = lock(&self.circles);
         let circuit = &mut circles.entry(circle.clone()).or_default().circuit;
+        let is_news = circuit.last() != Some(&unavailable.why);
         if login {
             // It is there, and says what it wants.
             unavailable.state = State::LoginNeeded;
@@ -133,7 +134,16 @@ impl Upstream {
             unavailable.retry_after = circuit.wait(now);
         }
         drop(circles);
-        tracing::warn!(server = self.entry.name, error = unavailable.why, "the server is not available");
+        match is_news {
+            true => {
+                tracing::warn!(
+                    server = self.entry.name,
+                    error = unavailable.why,
+                    "the server is not available"
+                )
+            }
+            false => tracing::debug!(server = self.entry.name, "the server is still not available"),
+        }
         self.tell(unavailable.state, Some(unavailable.why.clone()));
         unavailable
     }

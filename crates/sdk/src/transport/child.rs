@@ -243,9 +243,20 @@ fn drain(pipe: ChildStderr, ring: &Arc<Mutex<Ring>>, mode: &Stderr) -> tokio::ta
     tokio::spawn(stderr::drain(pipe, Arc::clone(ring), mode.callback()))
 }
 
+/// The system has the same words for a program and for a folder that are not there.
 fn not_started(command: &ChildCommand, error: &io::Error) -> Error {
     let program = command.program.to_string_lossy();
-    Error::Transport(io::Error::new(error.kind(), format!("cannot start {program:?}: {error}")))
+    let is_missing = error.kind() == io::ErrorKind::NotFound;
+    let why = match &command.directory {
+        Some(folder) if is_missing && !folder.is_dir() => {
+            format!("there is no folder {folder:?} to run it in")
+        }
+        _ if is_missing && !program.contains(std::path::is_separator) => {
+            "there is no such program on the PATH".to_owned()
+        }
+        _ => error.to_string(),
+    };
+    Error::Transport(io::Error::new(error.kind(), format!("cannot start {program:?}: {why}")))
 }
 
 impl Transport for ChildTransport {

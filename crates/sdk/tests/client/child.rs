@@ -307,16 +307,16 @@ async fn a_banner_on_standard_output_is_skipped() {
 #[tokio::test]
 async fn what_cannot_be_started_says_so() {
     let commands = [
-        ChildCommand::new("/no/such/program"),
-        ChildCommand::new("/etc/passwd"),
-        ChildCommand::new("no-such-program-anywhere"),
-        ChildCommand::new("python3").current_dir("/no/such/directory"),
+        (ChildCommand::new("/no/such/program"), "No such file"),
+        (ChildCommand::new("/etc/passwd"), "denied"),
+        (ChildCommand::new("no-such-program-anywhere"), "on the PATH"),
+        (ChildCommand::new("python3").current_dir("/no/such/directory"), "no folder \"/no/such/directory\""),
     ];
-    for command in commands {
+    for (command, why) in commands {
         let name = command.program().to_string_lossy().into_owned();
         let error = Client::spawn(command).await.expect_err("cannot start");
         assert!(matches!(&error, Error::Transport(_)), "{error}");
-        assert!(error.to_string().contains(&name), "{error}");
+        assert!(error.to_string().contains(&name) && error.to_string().contains(why), "{error}");
     }
 }
 

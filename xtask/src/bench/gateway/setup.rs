@@ -1,11 +1,11 @@
 //! Building what is measured: our binary as it is shipped, the server behind it, and other people's gateways from their
 //! registries, with lock files. Whoever cannot be installed costs only themselves.
 
+use super::super::binary;
 use super::super::peers::BARE_HTTP;
 use super::super::setup::cargo;
 use super::peers::{Gateway, OURS};
 use crate::process::{capture, run};
-use crate::workspace;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
@@ -16,9 +16,7 @@ pub(super) fn build(bench: &Path, wanted: &[&Gateway]) -> Result<Vec<(&'static s
         cargo(bench, package, "release")?;
     }
     if wanted.iter().any(|gateway| gateway.name.starts_with(OURS)) {
-        let mut ours = workspace::cargo();
-        ours.args(["build", "--release", "--locked", "--quiet", "-p", "contexture-cli"]);
-        run(ours.env("CARGO_TARGET_DIR", workspace::root().join("target")))?;
+        binary::shipped()?;
     }
     let mut missing = Vec::new();
     for gateway in wanted {

@@ -191,9 +191,10 @@ async fn tell(work: &Work, format: Format) -> Result<(), Failure> {
     }
     let mut clock = tokio::time::interval(SECOND);
     clock.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Skip);
-    clock.tick().await;
-    for second in 1.. {
-        clock.tick().await;
+    let begun = clock.tick().await;
+    loop {
+        // One that comes late is not called by another's name.
+        let second = (clock.tick().await - begun).as_secs();
         let mut tally = work.tally();
         if format == Format::Text {
             note(&report::moment(second, &tally));
@@ -205,5 +206,4 @@ async fn tell(work: &Work, format: Format) -> Result<(), Failure> {
         }
         tally.lately.clear();
     }
-    Ok(())
 }

@@ -47,15 +47,18 @@ impl Report<'_> {
         self.tally.begun.saturating_sub(self.tally.answered())
     }
 
+    /// Of the calls that succeeded; nothing, if none did.
+    fn latency(&self) -> Option<Value> {
+        let took = &self.tally.took;
+        let mut latency = json!({ "mean": milliseconds(took.mean()), "max": milliseconds(took.longest()) });
+        for (name, share) in SHARES {
+            latency[name] = milliseconds(took.within(share)).into();
+        }
+        (took.total() > 0).then_some(latency)
+    }
+
     pub(super) fn json(&self) -> Value {
         let tally = self.tally;
-        let mut latency = json!({
-            "mean": milliseconds(tally.took.mean()),
-            "max": milliseconds(tally.took.longest()),
-        });
-        for (name, share) in SHARES {
-            latency[name] = milliseconds(tally.took.within(share)).into();
-        }
         let faults = tally
             .faults
             .iter()
@@ -84,7 +87,7 @@ impl Report<'_> {
             "callsPerSecond": self.a_second(),
             "resultBytes": tally.bytes,
             "latencyFrom": since,
-            "latencyMs": latency,
+            "latencyMs": self.latency(),
             "errors": faults.collect::<Vec<_>>(),
         })
     }
@@ -97,13 +100,14 @@ impl Report<'_> {
             out += &text;
             out.push('\n');
         };
-        line(format!(
-            "{} on {}, {}: {:.1} s",
-            style.bold(&safe_line(self.tool)),
+        let title = format!(
+            "{} on {}, {}, {:.1} s",
+            safe_line(self.tool),
             safe_line(&self.server),
             self.revision,
             self.seconds
-        ));
+        );
+        width::wrap(&title, page).iter().for_each(|part| line(style.bold(part)));
         let tally = self.tally;
         line(format!(
             "  {:<9} {:>10}  {}/s",
@@ -126,15 +130,15 @@ impl Report<'_> {
         line(format!("  {:<9} {:>10}  of results", "bytes", grouped(tally.bytes)));
         if tally.took.total() > 0 {
             let since = match self.load.pace {
-                Pace::AtATime(_) => "from when a call was made to its answer",
-                Pace::ASecond(_) => "from when a call was due to its answer",
+                Pace::AtATime(_) => "from its start to its answer",
+                Pace::ASecond(_) => "from when it was due to its answer",
             };
             line(String::new());
-            line(format!("  {}", style.dim(since)));
+            line(format!("  {}", style.dim(&format!("a call, {since}"))));
             for (name, share) in SHARES {
                 line(format!("  {name:<6} {:>10}", time(tally.took.within(share))));
             }
-            line(format!("  {:<6} {:>10}", "max", style.bold(&time(tally.took.longest()))));
+            line(format!("  {:<6} {:>10}", "max", time(tally.took.longest())));
             line(String::new());
             picture(tally, page).into_iter().for_each(line);
         }

@@ -7,7 +7,9 @@ use std::time::Duration;
 
 use contexture::Error;
 use contexture::client::Forwarded;
+use contexture::model::Content;
 use serde::Deserialize;
+use serde_json::value::RawValue;
 
 use super::buckets::Buckets;
 use crate::terminal::text::cut;
@@ -81,13 +83,25 @@ impl Tally {
     }
 }
 
-/// The one member of a result that matters here.
+/// What matters here of a result.
 #[derive(Deserialize)]
 struct Verdict<'a> {
     #[serde(rename = "isError", default)]
     is_error: bool,
     #[serde(default, borrow)]
-    content: Option<&'a serde_json::value::RawValue>,
+    content: Option<&'a RawValue>,
+}
+
+impl Verdict<'_> {
+    /// What a failed tool says.
+    fn message(&self) -> String {
+        let content = self.content.map_or("", RawValue::get);
+        let blocks: Vec<Content> = serde_json::from_str(content).unwrap_or_default();
+        let text = blocks
+            .iter()
+            .find_map(|block| if let Content::Text(text) = block { Some(&text.text) } else { None });
+        text.map_or(content, String::as_str).to_owned()
+    }
 }
 
 impl Outcome {
@@ -105,9 +119,7 @@ impl Outcome {
             return failed("asks back", "the tool asks a question, which nobody answers here");
         }
         match serde_json::from_slice::<Verdict<'_>>(&answer.result) {
-            Ok(verdict) if verdict.is_error => {
-                failed("tool error", verdict.content.map_or("", |content| content.get()))
-            }
+            Ok(verdict) if verdict.is_error => failed("tool error", &verdict.message()),
             Ok(_) => Self::Done { bytes: answer.result.len() },
             Err(error) => failed("no result", &error.to_string()),
         }
