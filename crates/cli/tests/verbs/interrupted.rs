@@ -3,7 +3,7 @@
 use crate::screen::Screen;
 use crate::{Bench, heard};
 
-// covers: UTIL-CANCEL-SEND
+// covers: CANC-SAME-DIRECTION, CANC-UI
 #[test]
 fn ctrl_c_cancels_the_call_and_the_server_hears_of_it() {
     let screen = Screen::open();

@@ -66,6 +66,18 @@ fn a_question_to_the_model_is_approved_answered_and_seen_before_it_goes_back() {
     assert!(!screen.text().contains("because"), "{}", screen.text());
 }
 
+/// The clock is the server's: it stands still while a person thinks.
+#[test]
+fn nobody_has_to_hurry() {
+    let screen = asked("contexture call ./server visit --unchecked --timeout 3");
+    screen.shows("Agree?");
+    // Longer than the server may be silent.
+    std::thread::sleep(std::time::Duration::from_millis(3500));
+    screen.keys(&["y", "Enter"]);
+    screen.shows("\"action\":\"accept\"");
+    assert_eq!(screen.ended(), 0);
+}
+
 #[test]
 fn ctrl_c_at_a_question_ends_the_call() {
     let screen = asked("contexture call ./server ask");
