@@ -23,7 +23,7 @@ use crate::options::Target;
 use crate::place::Place;
 use crate::tape::taped;
 use crate::terminal::note;
-use crate::terminal::person::{self, Presence};
+use crate::terminal::person::{self, Asking, Presence};
 use crate::terminal::sampling::{Answerer, sampling};
 use crate::terminal::text::safe_line;
 use crate::trace;
@@ -91,8 +91,14 @@ async fn over(limit: Duration, person: &PersonTime) {
 }
 
 /// What the person allows the server to cost and to ask.
-fn prepare(target: &Target, manner: &Manner, mut policy: Policy) -> Result<Builder, Failure> {
+fn prepare(
+    target: &Target,
+    manner: &Manner,
+    person: &PersonTime,
+    mut policy: Policy,
+) -> Result<Builder, Failure> {
     let (presence, aside) = (Presence::of(target.no_input), manner.aside);
+    let asking = Asking { presence, aside, time: person.clone() };
     let mut builder = Client::builder();
     if let Some(limit) = target.timeout {
         policy.patience.idle = limit;
@@ -103,10 +109,11 @@ fn prepare(target: &Target, manner: &Manner, mut policy: Policy) -> Result<Build
         .name("contexture", env!("CARGO_PKG_VERSION"))
         .policy(policy)
         .revisions(&manner.revisions)
-        .elicitation(person::elicitation(presence, "", aside))
+        .person_time(person.clone())
+        .elicitation(person::elicitation(asking.clone(), ""))
         .on_log(move |_, message| aside.log(message));
     if let Some(answerer) = answerer(target, presence)? {
-        builder = builder.sampling(sampling(answerer, presence, aside));
+        builder = builder.sampling(sampling(answerer, asking));
     }
     if !target.roots.is_empty() {
         builder = builder.roots(person::roots(&target.roots).map_err(Failure::usage)?);
@@ -165,7 +172,7 @@ async fn open(
 ) -> Result<Client, Failure> {
     let policy = Policy::default();
     let line_bytes = policy.line_bytes;
-    let builder = prepare(target, manner, policy)?;
+    let builder = prepare(target, manner, person, policy)?;
     let client = match place {
         Place::Url(url) => builder_at(builder, place, target, person).connect(url.as_str()).await,
         Place::Command(command) => {
