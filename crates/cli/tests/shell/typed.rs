@@ -33,7 +33,7 @@ fn history_is_kept_for_the_next_shell_and_for_nobody_else() {
     says(&screen, "call echo message=remembered", "($1)");
     says(&screen, " call echo message=hidden", "($2)");
     screen.run("call greet greeting=Hello");
-    screen.shows("name: ");
+    screen.shows("\n  name:");
     screen.run("Secretive");
     screen.shows("Send this?");
     screen.run("y");
@@ -45,7 +45,8 @@ fn history_is_kept_for_the_next_shell_and_for_nobody_else() {
     let kept = std::fs::read_to_string(&file).expect("a history");
     assert!(kept.contains("remembered") && kept.contains("call greet"), "{kept}");
     assert!(!kept.contains("Secretive") && !kept.contains("hidden"), "{kept}");
-    let mode = |path: &std::path::Path| std::fs::metadata(path).expect("it is there").permissions().mode() & 0o777;
+    let mode =
+        |path: &std::path::Path| std::fs::metadata(path).expect("it is there").permissions().mode() & 0o777;
     assert_eq!((mode(&file), mode(file.parent().expect("a folder"))), (0o600, 0o700));
 
     screen.clear();
