@@ -12,6 +12,8 @@ use crate::{process, workspace};
 /// As wide as a page can show.
 const COLUMNS: u16 = 100;
 const ROWS: u16 = 60;
+/// What a shell says of a program that is not there.
+const NOT_FOUND: i32 = 127;
 
 /// What a person does at the terminal.
 enum Step {
@@ -81,12 +83,14 @@ pub fn run(args: &[String]) -> Result<(), String> {
 
 /// What is on the screen in the end, with its colours.
 fn played(program: &Path, steps: &[Step]) -> Result<String, String> {
-    let pane = Pane::open(program, COLUMNS, ROWS, "/usr/local/bin:/usr/bin:/bin")?;
+    let pane = Pane::open(program, &std::env::temp_dir(), (COLUMNS, ROWS), "/usr/local/bin:/usr/bin:/bin")?;
     for step in steps {
         match step {
             Run(line) => {
                 pane.run(line)?;
-                pane.ended()?;
+                if pane.ended()? == NOT_FOUND {
+                    return Err(format!("{line}: there is no such program"));
+                }
             }
             Type(line, words) => {
                 pane.run(line)?;
