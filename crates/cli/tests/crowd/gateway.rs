@@ -70,7 +70,7 @@ impl Gateway {
         Self { child: Mutex::new(child), pid, port, url, folder }
     }
 
-    /// Kills the oldest child, if there is one.
+    /// Kills the oldest child that is none of these, if there is one.
     pub(crate) fn kill_a_child(&self, others: &[i32]) {
         let oldest = self.children().into_iter().filter(|pid| !others.contains(pid)).min();
         let oldest = oldest.and_then(rustix::process::Pid::from_raw);
