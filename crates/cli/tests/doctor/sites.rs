@@ -248,7 +248,11 @@ fn a_certificate_that_nobody_vouches_for_is_named() {
     };
     let verdict = home.doctor(&[&format!("https://localhost:{}/mcp", site.port())]);
     case.holds(&verdict);
-    assert_eq!(verdict.failed()["seen"], "its certificate is self-signed", "and it is known which of the two");
+    assert_eq!(
+        verdict.failed()["seen"],
+        "its certificate is self-signed",
+        "and it is known which of the two"
+    );
 }
 
 #[test]

@@ -47,6 +47,8 @@ pub(super) struct Finding {
 pub(super) struct Report {
     pub(super) name: String,
     pub(super) findings: Vec<Finding>,
+    /// What hosts call it, and put before its names.
+    pub(super) alias: Option<String>,
     /// What is asked of such a server, in this order.
     plan: Vec<Step>,
     /// What is being asked now: what is to blame if time runs out.
@@ -55,7 +57,7 @@ pub(super) struct Report {
 
 impl Report {
     pub(super) fn new(name: impl Into<String>) -> Self {
-        Self { name: name.into(), findings: Vec::new(), plan: Vec::new(), now: None }
+        Self { name: name.into(), findings: Vec::new(), alias: None, plan: Vec::new(), now: None }
     }
 
     /// These will be asked, too.
