@@ -38,6 +38,8 @@ fn a_walk_can_be_interrupted_and_leaves_nothing() {
         .expect("it can be written");
     screen.run("contexture doctor --verbose -- sh hang.sh");
     screen.shows("there");
+    // While one waits, it says what it waits for.
+    screen.shows(" s, at sh: handshake");
     screen.keys(&["C-c"]);
     assert_eq!(screen.ended(), 130);
     screen.hang_up();

@@ -8,6 +8,7 @@ mod configuration;
 mod http;
 mod lints;
 mod lists;
+mod live;
 mod print;
 mod process;
 mod protocol;
@@ -31,6 +32,7 @@ use crate::place::Place;
 use crate::terminal::text::safe_json;
 use crate::terminal::{self, Reader};
 use configuration::{Patient, patients};
+use live::Live;
 use process::Launch;
 use protocol::Connected;
 use report::{Report, State};
@@ -52,10 +54,13 @@ pub(super) fn run(options: &Doctoring) -> ExitCode {
 
 /// Looks at all of them, and tells of each as soon as those before it are told.
 async fn all(patients: Vec<Patient>, options: &Doctoring) -> Result<Vec<Report>, Failure> {
+    let walks = patients.iter().map(|patient| (patient.report.name.clone(), patient.report.now.clone()));
+    let live = Live::new(walks.collect());
     let work = async {
         let mut walks = stream::iter(patients).map(|patient| examine(patient, options)).buffered(BESIDE);
         let mut reports = Vec::new();
         while let Some(report) = walks.next().await {
+            live.clear();
             let told = match options.target.format {
                 Format::Text => terminal::print(print::one(&report).as_bytes())?,
                 Format::Ndjson => line(&report.to_json(options.strict))?,
@@ -68,11 +73,14 @@ async fn all(patients: Vec<Patient>, options: &Doctoring) -> Result<Vec<Report>,
         }
         Ok(reports)
     };
-    tokio::select! {
+    let outcome = tokio::select! {
         biased;
         () = interrupted() => Err(Failure::interrupted()),
         reports = work => reports,
-    }
+        never = live.draw() => match never {},
+    };
+    live.clear();
+    outcome
 }
 
 fn line(document: &serde_json::Value) -> Result<Reader, Failure> {

@@ -102,6 +102,7 @@ impl Launch {
                 return report.fail(Step::Start, error.to_string(), "the system refuses to start it");
             }
         };
+        report.begin(Step::Handshake);
         let (exit, log, begun) = (child.exit(), Log::default(), Instant::now());
         let builder = builder(policy, revisions, patience);
         let outcome = builder.connect(Tap::new(child, log.clone())).await;
