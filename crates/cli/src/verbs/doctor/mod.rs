@@ -21,13 +21,12 @@ mod tap;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use contexture::transport::memory;
 use futures_util::{StreamExt as _, stream};
 
 use super::interrupted;
-use crate::demo;
+use crate::connect::connect;
 use crate::exit::Failure;
-use crate::options::{Doctoring, Format};
+use crate::options::{Doctoring, Format, Target};
 use crate::place::Place;
 use crate::terminal::text::safe_json;
 use crate::terminal::{self, Reader};
@@ -155,7 +154,7 @@ async fn walk(report: &mut Report, place: &Place, options: &Doctoring, patience:
         }
         (None, None) => {
             report.plan(PROTOCOL);
-            built_in(report, options, patience).await
+            within(report, place, target).await
         }
     };
     if let Some(connected) = connected {
@@ -163,15 +162,19 @@ async fn walk(report: &mut Report, place: &Place, options: &Doctoring, patience:
     }
 }
 
-/// The demo, in this very process.
-async fn built_in(report: &mut Report, options: &Doctoring, patience: Duration) -> Option<Connected> {
+/// What is neither started nor reached by URL is served in this very process, as every verb has it.
+async fn within(report: &mut Report, place: &Place, target: &Target) -> Option<Connected> {
     report.begin(Step::Handshake);
-    let policy = process::policy(patience);
-    let (ours, theirs) = memory(policy.line_bytes);
-    tokio::spawn(demo::server(demo::Options::default()).serve(theirs));
     let begun = Instant::now();
-    match process::builder(policy, &options.target.revisions(), patience).connect(ours).await {
+    match connect(place, target).await {
         Ok(client) => Some(Connected { client, exit: None, log: None, took: begun.elapsed(), how: None }),
-        Err(error) => process::failed_handshake(report, &error),
+        Err(failure) => {
+            let (words, next) = failure.parts();
+            report.fail(
+                Step::Handshake,
+                words,
+                next.unwrap_or("this should not happen: tell us how it came about"),
+            )
+        }
     }
 }
