@@ -9,18 +9,23 @@ use std::time::{Duration, Instant};
 
 use contexture::auth::Authorization;
 use contexture::client::Builder;
-use contexture::model::LoggingMessageParams;
+use contexture::revision::Revision;
 use contexture::transport::{ChildCommand, PersonTime, Stderr, memory};
 use contexture::{Client, Error, Policy};
-use contexture_host::config::TransportSpec;
+use contexture_host::config::{Login, Sources, TransportSpec, load};
+use contexture_host::sampling::Models;
 
 use crate::demo;
+use crate::events::Aside;
 use crate::exit::Failure;
+use crate::nearest;
 use crate::options::Target;
 use crate::place::Place;
 use crate::tape::taped;
+use crate::terminal::note;
+use crate::terminal::person::{self, Asking, Presence};
+use crate::terminal::sampling::{Answerer, sampling};
 use crate::terminal::text::safe_line;
-use crate::terminal::{note, person};
 use crate::trace;
 use crate::trip::{Trip, Way};
 
@@ -29,16 +34,42 @@ const PROBE: Duration = Duration::from_secs(10);
 /// How soon a clock that stands still for a login is looked at again.
 const LOOK_AGAIN: Duration = Duration::from_millis(250);
 
+/// What a verb wants beside a connection.
+#[derive(Debug)]
+pub(crate) struct Manner {
+    /// Where is told what the server says beside its answers.
+    pub(crate) aside: Aside,
+    /// The revisions to try.
+    pub(crate) revisions: Vec<Revision>,
+}
+
+impl Manner {
+    /// What is said beside the answers is told on standard error.
+    pub(crate) fn plain(target: &Target) -> Self {
+        Self { aside: Aside::Notes, revisions: target.revisions() }
+    }
+
+    /// With `-o ndjson` it is printed as events.
+    pub(crate) fn with_events(target: &Target) -> Self {
+        Self { aside: Aside::of(target.format), ..Self::plain(target) }
+    }
+}
+
 /// Connects to the server, within the time that is given for it.
 pub(crate) async fn connect(place: &Place, target: &Target) -> Result<Client, Failure> {
+    connect_in(place, target, &Manner::plain(target)).await
+}
+
+/// The same, as a verb wants it.
+pub(crate) async fn connect_in(place: &Place, target: &Target, manner: &Manner) -> Result<Client, Failure> {
     let person = PersonTime::new();
     let client = match target.timeout {
         Some(limit) => tokio::select! {
             biased;
-            client = open(place, target, &person) => client?,
+            client = open(place, target, manner, &person) => client?,
             () = over(limit, &person) => return Err(Failure::connecting(&Error::Timeout(limit))),
         },
-        None => open(place, target, &person).await?,
+        None => open(place, target, manner, &person).await?,
     };
     if let Some(noise) = trace::noise() {
         note(&format!("contexture: warning: the server prints what is no message: {noise}"));
@@ -60,7 +91,14 @@ async fn over(limit: Duration, person: &PersonTime) {
 }
 
 /// What the person allows the server to cost and to ask.
-fn prepare(target: &Target, mut policy: Policy) -> Result<Builder, Failure> {
+fn prepare(
+    target: &Target,
+    manner: &Manner,
+    person: &PersonTime,
+    mut policy: Policy,
+) -> Result<Builder, Failure> {
+    let (presence, aside) = (Presence::of(target.no_input), manner.aside);
+    let asking = Asking { presence, aside, time: person.clone() };
     let mut builder = Client::builder();
     if let Some(limit) = target.timeout {
         policy.patience.idle = limit;
@@ -70,11 +108,12 @@ fn prepare(target: &Target, mut policy: Policy) -> Result<Builder, Failure> {
     builder = builder
         .name("contexture", env!("CARGO_PKG_VERSION"))
         .policy(policy)
-        .revisions(&target.revisions())
-        .elicitation(person::elicitation(person::is_there(target.no_input), ""))
-        .on_log(|_, message| note(&log_line(message)));
-    if let Some(text) = &target.sample {
-        builder = builder.sampling(person::sampling(text.clone()));
+        .revisions(&manner.revisions)
+        .person_time(person.clone())
+        .elicitation(person::elicitation(asking.clone(), ""))
+        .on_log(move |_, message| aside.log(message));
+    if let Some(answerer) = answerer(target, presence)? {
+        builder = builder.sampling(sampling(answerer, asking));
     }
     if !target.roots.is_empty() {
         builder = builder.roots(person::roots(&target.roots).map_err(Failure::usage)?);
@@ -82,18 +121,58 @@ fn prepare(target: &Target, mut policy: Policy) -> Result<Builder, Failure> {
     Ok(builder)
 }
 
+/// Who answers in the place of a model. Without a terminal and without a word about it, nobody does, and servers know.
+fn answerer(target: &Target, presence: Presence) -> Result<Option<Answerer>, Failure> {
+    if let Some(text) = &target.sample {
+        return Ok(Some(Answerer::Text(text.clone())));
+    }
+    let Some(name) = &target.provider else {
+        return Ok((presence != Presence::Away).then_some(Answerer::Person));
+    };
+    let mut sources = Sources::of_process();
+    sources.files.clone_from(&target.files);
+    let mut config = load(&sources).map_err(|error| Failure::usage(error.to_string()))?.sampling;
+    config.models.retain(|model| model.provider == *name);
+    if config.models.is_empty() {
+        let known = config.providers.keys().map(String::as_str);
+        return Err(Failure::usage(format!("--provider: no model of {name:?} is configured in `sampling`"))
+            .hint(nearest::proposal(name, known)));
+    }
+    Ok(Some(Answerer::Models(Models::new(&config).map_err(Failure::usage)?)))
+}
+
 /// How to say who asks: as an earlier login did, or by a new one.
-fn authorization(target: &Target, person: &PersonTime) -> Authorization {
+fn authorization(place: &Place, target: &Target, person: &PersonTime) -> Authorization {
     if !person::is_there(target.no_input) {
         return Authorization::stored();
     }
-    Authorization::visitor(Trip::new(Way::Browser, None, person.clone())).client_name("contexture")
+    let login = place.login();
+    let port = login.and_then(|login| login.callback_port);
+    let trip = Trip::new(Way::Browser, port, person.clone());
+    known_to(Authorization::visitor(trip).client_name("contexture"), login)
 }
 
-async fn open(place: &Place, target: &Target, person: &PersonTime) -> Result<Client, Failure> {
+/// With what the configuration knows about a login before it is tried.
+pub(crate) fn known_to(authorization: Authorization, login: Option<&Login>) -> Authorization {
+    let Some(login) = login else { return authorization };
+    let authorization = authorization.scopes(login.scopes.iter().cloned());
+    let authorization =
+        login.client_id.iter().fold(authorization, |authorization, id| authorization.client_id(id));
+    login
+        .client_secret
+        .iter()
+        .fold(authorization, |authorization, secret| authorization.client_secret(secret.clone()))
+}
+
+async fn open(
+    place: &Place,
+    target: &Target,
+    manner: &Manner,
+    person: &PersonTime,
+) -> Result<Client, Failure> {
     let policy = Policy::default();
     let line_bytes = policy.line_bytes;
-    let builder = prepare(target, policy)?;
+    let builder = prepare(target, manner, person, policy)?;
     let client = match place {
         Place::Url(url) => builder_at(builder, place, target, person).connect(url.as_str()).await,
         Place::Command(command) => {
@@ -141,7 +220,7 @@ fn builder_at(builder: Builder, place: &Place, target: &Target, person: &PersonT
     if target.has_credentials() || place.has_credentials() {
         return builder;
     }
-    builder.authorization(authorization(target, person))
+    builder.authorization(authorization(place, target, person))
 }
 
 /// With the variables that the person names.
@@ -155,13 +234,4 @@ pub(crate) fn environment(command: ChildCommand, target: &Target) -> ChildComman
     } else {
         command
     }
-}
-
-fn log_line(message: &LoggingMessageParams) -> String {
-    let data = match message.data.as_str() {
-        Some(text) => safe_line(text),
-        None => safe_line(&message.data.to_string()),
-    };
-    let logger = message.logger.as_deref().map(|name| format!(" {}", safe_line(name)));
-    format!("[{}]{} {data}", message.level.as_str(), logger.unwrap_or_default())
 }

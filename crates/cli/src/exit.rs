@@ -111,6 +111,21 @@ impl Failure {
         Self { hint: hint.or(self.hint), ..self }
     }
 
+    /// Whether it was the person's own wish.
+    pub(crate) fn is_interrupted(&self) -> bool {
+        self.kind == Kind::Interrupted
+    }
+
+    /// Says where it happened.
+    pub(crate) fn at(self, place: &str) -> Self {
+        Self { message: format!("{place}: {}", self.message), ..self }
+    }
+
+    /// The same end, when it was said already.
+    pub(crate) fn said(self) -> Self {
+        Self { message: "some lines failed".to_owned(), data: None, hint: None, ..self }
+    }
+
     /// What went wrong, and what to try instead.
     pub(crate) fn parts(&self) -> (&str, Option<&str>) {
         (&self.message, self.hint.as_deref())

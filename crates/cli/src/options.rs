@@ -23,12 +23,14 @@ pub(crate) use issuing::{Door, Issuing, LoggingIn};
 pub(crate) use load::Benching;
 pub(crate) use policy::{Explaining, Policies, PolicyVerb};
 pub(crate) use recordings::{Comparing, Mocking, Recording, Replaying, Testing};
-pub(crate) use servers::{Adding, Exporting, Importing, Naming, Overview};
-pub(crate) use serving::{Bridging, Face, Running};
+pub(crate) use servers::{Adding, Exporting, Importing, Naming, Overview, Showing, Transport, Writing};
+pub(crate) use serving::{Bridging, Face, Running, hosts};
 pub(crate) use shell::{Completions, Manual, Talking};
 pub(crate) use target::{Format, Target, Wanted, Words, is_url};
 use target::{header, seconds, url};
-pub(crate) use using::{Calling, Completing, Listing, Prompting, Raw, Reading, Subscribing, Whole};
+pub(crate) use using::{
+    Calling, Completing, Listing, Logging, Pinging, Prompting, Raw, Reading, Subscribing,
+};
 
 /// The Model Context Protocol, whole: any client, any server, any era.
 ///
@@ -62,7 +64,7 @@ pub(crate) enum Verb {
     ///
     /// Servers are those of contexture.json, here or in the user's own folder, of files that are named, or of other hosts.
     Run(Running),
-    /// Serves one server, any transport and era to any other: a URL, or a command after `--`.
+    /// Serves one server, any transport and era to any other.
     Bridge(Bridging),
     /// What is allowed, asked about and denied, and why.
     #[command(subcommand)]
@@ -99,23 +101,23 @@ pub(crate) enum Verb {
     Prompt(Prompting),
     /// What an argument of a prompt or template could be, as the server proposes.
     Complete(Completing),
-    /// Follows changes: of resources, or of the lists.
+    /// Follows changes, of resources or of the lists, until Ctrl-C.
     Subscribe(Subscribing),
-    /// Follows log messages.
-    Logs(Whole),
-    /// Whether the server answers.
-    Ping(Whole),
+    /// Follows log messages, until Ctrl-C.
+    Logs(Logging),
+    /// Whether the server answers, and how soon.
+    Ping(Pinging),
     /// Sends a request as it is, and prints the answer as it is.
     Raw(Raw),
     /// Talks to a server line by line.
     Shell(Talking),
     /// Finds out what is wrong: from the configuration to a working call, step by step.
     Doctor(Doctoring),
-    /// Remembers a server under a name.
+    /// Remembers a server under a name, in contexture.json.
     Add(Adding),
-    /// Shows how a server is configured.
-    Get(Naming),
-    /// Lists the servers that are configured.
+    /// Shows how a server is configured, and where. Never a secret.
+    Get(Showing),
+    /// Lists the servers that are configured, here and in other hosts.
     List(Overview),
     /// Forgets a server.
     Remove(Naming),
@@ -123,9 +125,9 @@ pub(crate) enum Verb {
     Enable(Naming),
     /// Keeps a server from being started.
     Disable(Naming),
-    /// Takes over the servers that other hosts know.
+    /// Takes over servers that other hosts know into contexture.json: shows what would change, and asks.
     Import(Importing),
-    /// Gives servers to another host.
+    /// Writes servers into another host's configuration: shows what would change, and asks. What was there is kept beside it.
     Export(Exporting),
     /// Keeps everything that is said in a session.
     Record(Recording),

@@ -55,7 +55,7 @@ fn toml(name: &str, entry: &Value) -> String {
     format!("[mcp_servers.{key}]{values}")
 }
 
-fn program() -> String {
+pub(crate) fn program() -> String {
     let own = std::env::current_exe().ok();
     own.and_then(|path| path.to_str().map(str::to_owned)).unwrap_or_else(|| "contexture".to_owned())
 }

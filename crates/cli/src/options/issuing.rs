@@ -1,9 +1,10 @@
 //! What can be said to the verbs around logins: `login`, `logout`, `auth`, `auth-server`.
 
+use std::path::PathBuf;
+
 use clap::Args;
 
 use super::Format;
-use super::target::url;
 
 /// How to log in.
 #[derive(Debug, Args)]
@@ -29,9 +30,12 @@ pub(crate) struct LoggingIn {
 /// Which server to log in to.
 #[derive(Debug, Args)]
 pub(crate) struct Door {
-    /// The server's URL.
-    #[arg(value_name = "TARGET", value_parser = url)]
-    pub(crate) url: String,
+    /// The server: its URL, or its name in a configuration, `host:name`, or FILE:NAME.
+    #[arg(value_name = "TARGET")]
+    pub(crate) server: Option<String>,
+    /// A configuration to look names up in, ours or another host's; can be repeated.
+    #[arg(long = "config", value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
     /// How to print results, and errors.
     #[arg(long, short = 'o', value_enum, default_value_t, value_name = "FORMAT")]
     pub(crate) format: Format,

@@ -32,9 +32,12 @@ pub(crate) struct Running {
 /// One server, by another way.
 #[derive(Debug, Args)]
 pub(crate) struct Bridging {
-    /// The server's URL. One that is started comes after `--`.
-    #[arg(value_name = "URL", value_parser = url)]
-    pub(crate) url: Option<String>,
+    /// The server: its name, `host:name`, URL or file, or `demo`; unless its command comes after `--`.
+    #[arg(value_name = "TARGET")]
+    pub(crate) server: Option<String>,
+    /// A configuration to look names up in, ours or another host's; can be repeated.
+    #[arg(long = "config", value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
     /// A header for every request to the server's URL, such as `Authorization: Bearer …`; can be repeated.
     #[arg(long = "header", short = 'H', value_name = "NAME: VALUE", value_parser = header)]
     pub(crate) headers: Vec<(String, String)>,
@@ -104,7 +107,7 @@ impl Wanted {
 pub(crate) struct Hosts(pub(crate) Vec<HostKind>);
 
 /// People say `claude` and mean whichever they have.
-pub(super) fn hosts(word: &str) -> Result<Hosts, String> {
+pub(crate) fn hosts(word: &str) -> Result<Hosts, String> {
     if word == "claude" {
         return Ok(Hosts(vec![HostKind::ClaudeDesktop, HostKind::ClaudeCode]));
     }

@@ -1,5 +1,6 @@
 //! What can be said to the verbs `shell`, `completions` and `man`.
 
+use std::io::IsTerminal as _;
 use std::path::PathBuf;
 
 use clap::Args;
@@ -12,11 +13,19 @@ pub(crate) struct Talking {
     /// The server: its name, `host:name`, URL or file, or `demo`; unless its command comes after `--`.
     #[arg(value_name = "TARGET")]
     pub(crate) server: Option<String>,
+    /// Goes on after a line that fails, where lines come from a script.
+    #[arg(long)]
+    pub(crate) keep_going: bool,
     #[command(flatten)]
     pub(crate) target: Target,
 }
 
 impl Talking {
+    /// Whether a person sees what is said beside the results.
+    pub(crate) fn is_watched(&self) -> bool {
+        std::io::stdin().is_terminal() && std::io::stderr().is_terminal()
+    }
+
     pub(crate) fn words(&self) -> Words {
         Words::new([&self.server], &[])
     }

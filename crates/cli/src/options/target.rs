@@ -29,7 +29,11 @@ pub(crate) struct Target {
     /// Answers the server's questions to the model with this text.
     #[arg(long, value_name = "TEXT")]
     pub(crate) sample: Option<String>,
-    /// Leaves the server's questions to the person without an answer.
+    /// Lets a model of this provider answer the server's questions to the model, after you have agreed; `sampling` of the
+    /// configuration says which providers there are.
+    #[arg(long, value_name = "NAME", conflicts_with = "sample")]
+    pub(crate) provider: Option<String>,
+    /// Asks nothing: what the server wants to know from a person or a model is declined.
     #[arg(long)]
     pub(crate) no_input: bool,
     /// Prints text and bytes of the server exactly as they are.

@@ -1,7 +1,12 @@
 //! What can be said to the verbs that use a server: lists, calls, reading, watching.
 
-use clap::{Args, Subcommand};
+use std::path::PathBuf;
+use std::time::Duration;
 
+use clap::{Args, Subcommand};
+use contexture::model::LoggingLevel;
+
+use super::target::{level, seconds};
 use super::{Target, Words};
 
 #[derive(Debug, Subcommand)]
@@ -50,6 +55,9 @@ pub(crate) struct Calling {
     /// Sends arguments as they are, also those that the tool's schema refuses.
     #[arg(long)]
     pub(crate) unchecked: bool,
+    /// Keeps pictures, sound and other bytes in this folder. Nothing there is written over.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) save: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) target: Target,
 }
@@ -68,6 +76,9 @@ pub(crate) struct Reading {
     pub(crate) server: Option<String>,
     /// Which resource.
     pub(crate) uri: Option<String>,
+    /// Keeps pictures, sound and other bytes in this folder. Nothing there is written over.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) save: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) target: Target,
 }
@@ -90,6 +101,9 @@ pub(crate) struct Prompting {
     /// Arguments: `name=text`.
     #[arg(value_name = "NAME=TEXT")]
     pub(crate) arguments: Vec<String>,
+    /// Keeps pictures, sound and other bytes in this folder. Nothing there is written over.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) save: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) target: Target,
 }
@@ -131,6 +145,9 @@ pub(crate) struct Subscribing {
     /// Resources to follow, by their URIs. Without one: the lists of tools, prompts and resources.
     #[arg(value_name = "URI")]
     pub(crate) uris: Vec<String>,
+    /// Reads what has changed, and shows it.
+    #[arg(long)]
+    pub(crate) read: bool,
     #[command(flatten)]
     pub(crate) target: Target,
 }
@@ -138,6 +155,47 @@ pub(crate) struct Subscribing {
 impl Subscribing {
     pub(crate) fn words(&self) -> Words {
         Words::new([&self.server], &self.uris)
+    }
+}
+
+/// What a server has to report.
+#[derive(Debug, Args)]
+pub(crate) struct Logging {
+    /// The server: its name, `host:name`, URL or file, or `demo`; unless its command comes after `--`.
+    #[arg(value_name = "TARGET")]
+    pub(crate) server: Option<String>,
+    /// From this level on; everything, if nothing is said.
+    #[arg(long, value_name = "LEVEL", value_parser = level)]
+    pub(crate) level: Option<LoggingLevel>,
+    #[command(flatten)]
+    pub(crate) target: Target,
+}
+
+impl Logging {
+    pub(crate) fn words(&self) -> Words {
+        Words::new([&self.server], &[])
+    }
+}
+
+/// How often a server is asked whether it is there.
+#[derive(Debug, Args)]
+pub(crate) struct Pinging {
+    /// The server: its name, `host:name`, URL or file, or `demo`; unless its command comes after `--`.
+    #[arg(value_name = "TARGET")]
+    pub(crate) server: Option<String>,
+    /// How many times.
+    #[arg(long, short = 'n', value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub(crate) count: u32,
+    /// How long to wait after an answer.
+    #[arg(long, value_name = "SECONDS", default_value = "0.5", value_parser = seconds)]
+    pub(crate) interval: Duration,
+    #[command(flatten)]
+    pub(crate) target: Target,
+}
+
+impl Pinging {
+    pub(crate) fn words(&self) -> Words {
+        Words::new([&self.server], &[])
     }
 }
 

@@ -9,7 +9,7 @@ mod named;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use contexture_host::config::{ServerEntry, Standing, TransportSpec};
+use contexture_host::config::{Login, LoginFor, ServerEntry, Standing, TransportSpec};
 
 pub(crate) use named::known;
 
@@ -65,11 +65,21 @@ impl Place {
         }
     }
 
-    /// Whether its configuration says itself who asks.
+    /// Whether its configuration says itself who asks, or that nobody logs in.
     pub(crate) fn has_credentials(&self) -> bool {
         let Self::Configured(entry) = self else { return false };
         let TransportSpec::Http { headers, .. } = &entry.transport else { return false };
-        headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("authorization"))
+        entry.login == LoginFor::None
+            || headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("authorization"))
+    }
+
+    /// What its configuration knows about the login there.
+    pub(crate) fn login(&self) -> Option<&Login> {
+        let Self::Configured(entry) = self else { return None };
+        match &entry.login {
+            LoginFor::User(login) | LoginFor::Shared(login) => Some(login),
+            LoginFor::None => None,
+        }
     }
 
     /// Refuses what is not to be started, and says what to do about it.

@@ -54,7 +54,12 @@ impl Sheet<'_> {
     }
 
     /// Asks until it hears one of the letters; `None` at the end of input.
-    fn decide(&mut self, question: &str, letters: &str, default: Option<char>) -> io::Result<Option<char>> {
+    pub(super) fn decide(
+        &mut self,
+        question: &str,
+        letters: &str,
+        default: Option<char>,
+    ) -> io::Result<Option<char>> {
         loop {
             write!(self.out, "{}  {question}", self.margin)?;
             let Some(line) = self.read_line()? else { return Ok(None) };

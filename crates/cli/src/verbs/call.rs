@@ -3,18 +3,30 @@
 //! Arguments that the tool's own schema refuses are not sent, unless they are to go unchecked.
 
 use std::io::Read;
+use std::process::ExitCode;
 
-use contexture::model::{JsonObject, ProgressParams, Tool};
+use contexture::client::ToolReply;
+use contexture::model::{CallToolResult, JsonObject, Tool};
 use contexture::{Client, Error};
 use contexture_host::gateway::DENIED;
+use serde::Serialize;
 
-use super::{hint, list, print, show};
+use super::{Told, hint, list, on_in, print, results};
 use crate::arguments;
+use crate::connect::Manner;
+use crate::events::{Aside, emit};
 use crate::exit::Failure;
 use crate::nearest;
 use crate::options::{Calling, Format, Words};
-use crate::terminal::note;
+use crate::render::Page;
 use crate::terminal::text::safe_line;
+
+pub(super) fn run(calling: &Calling) -> ExitCode {
+    let target = &calling.target;
+    on_in(&Manner::with_events(target), Told::fails, target, calling.words(), |client, words| {
+        call(client, words, calling)
+    })
+}
 
 pub(super) async fn call(client: Client, mut words: Words, calling: &Calling) -> Result<(), Failure> {
     let target = &calling.target;
@@ -25,7 +37,7 @@ pub(super) async fn call(client: Client, mut words: Words, calling: &Calling) ->
     let known = tools.iter().find(|known| known.name == wanted.tool);
     let arguments = arguments_for(base, &wanted, known)?;
     let call = client.call(wanted.tool, arguments);
-    let reply = match call.on_progress(|progress| note(&progress_line(&progress))).await {
+    let reply = match call.on_progress(Aside::of(target.format).progress()).await {
         Ok(reply) => reply,
         // A tool that is not listed need not be missing; only the server can say.
         Err(error) => {
@@ -38,16 +50,36 @@ pub(super) async fn call(client: Client, mut words: Words, calling: &Calling) ->
             return Err(failure.hint(hint));
         }
     };
-    if reply.is_error() {
-        // Programs get the whole result; people get the message, once.
-        if target.format == Format::Json {
-            print(target.format, &*reply, String::new)?;
+    answered(&reply, calling)
+}
+
+/// Programs get the whole result, also of a tool that failed; people get its message, once.
+fn answered(reply: &ToolReply, calling: &Calling) -> Result<(), Failure> {
+    let target = &calling.target;
+    results::said(&**reply);
+    match target.format {
+        Format::Text if reply.is_error() => {}
+        Format::Text => {
+            let mut page = Page::of_stdout(target.raw, calling.save.as_deref());
+            let text = page.result(reply)?;
+            print(target.format, &**reply, || text)?;
         }
-        let text = reply.text();
-        let hint = hint::capability(&text, target);
-        return Err(Failure::tool(text).hint(hint));
+        Format::Json => print(target.format, &**reply, String::new)?,
+        Format::Ndjson => {
+            emit("result", &Answer { result: reply })?;
+        }
     }
-    print(target.format, &*reply, || show::contents(&reply.content, target.raw))
+    if !reply.is_error() {
+        return Ok(());
+    }
+    let text = reply.text();
+    let hint = hint::capability(&text, target);
+    Err(Failure::tool(text).hint(hint))
+}
+
+#[derive(Serialize)]
+struct Answer<'a> {
+    result: &'a CallToolResult,
 }
 
 /// What to call, and with what.
@@ -93,15 +125,4 @@ async fn listed(client: &Client) -> Result<Vec<Tool>, Failure> {
         Err(Error::Remote(_) | Error::PeerIncompatible(_)) => Ok(Vec::new()),
         tools => Ok(tools?),
     }
-}
-
-fn progress_line(progress: &ProgressParams) -> String {
-    let mut line = format!("… {}", progress.progress);
-    if let Some(total) = progress.total {
-        line += &format!("/{total}");
-    }
-    if let Some(message) = &progress.message {
-        line += &format!("  {}", safe_line(message));
-    }
-    line
 }

@@ -33,22 +33,7 @@ fn show(policies: &Policies) -> Result<(), Failure> {
 }
 
 fn report(config: &Config) -> Value {
-    let servers: Vec<Value> = config
-        .servers
-        .iter()
-        .map(|server| {
-            json!({
-                "name": server.name,
-                "from": server.full_name(),
-                "file": server.origin.file,
-                "line": server.origin.line,
-                "transport": kind(server),
-                "place": place(server),
-                "state": state(server),
-                "why": match &server.standing { Standing::Held { why } => Some(why), _ => None },
-            })
-        })
-        .collect();
+    let servers: Vec<Value> = config.servers.iter().map(described).collect();
     let faults: Vec<Value> = config
         .faults
         .iter()
@@ -65,6 +50,20 @@ fn report(config: &Config) -> Value {
     let files: Vec<Value> =
         config.files.iter().map(|file| json!({ "file": file, "found": file.is_file() })).collect();
     json!({ "name": config.name, "files": files, "servers": servers, "faults": faults })
+}
+
+/// A server in a few facts, none of them secret.
+pub(super) fn described(server: &ServerEntry) -> Value {
+    json!({
+        "name": server.name,
+        "from": server.full_name(),
+        "file": server.origin.file,
+        "line": server.origin.line,
+        "transport": kind(server),
+        "place": place(server),
+        "state": state(server),
+        "why": match &server.standing { Standing::Held { why } => Some(why), _ => None },
+    })
 }
 
 fn text(config: &Config) -> String {

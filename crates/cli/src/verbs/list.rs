@@ -1,15 +1,23 @@
 //! `tools list`, `resources list`, `prompts list`: all pages, as signatures or as JSON.
+//!
+//! For people an entry is two lines, however much a server has to say; `-o json` has all of it. What came of a list that
+//! could not be completed is shown before that is said.
 
+use std::io::IsTerminal as _;
+
+use contexture::client::Partial;
 use contexture::model::{JsonObject, Prompt, Resource, ResourceTemplate, Tool, code};
 use contexture::{Client, Error};
 use serde::Serialize;
 use serde_json::Value;
 
-use super::print;
+use super::print_each;
+use crate::arguments::Wanted;
 use crate::exit::Failure;
 use crate::options::Target;
 use crate::terminal::style::Style;
-use crate::terminal::text::safe_line;
+use crate::terminal::text::{cut, safe_line};
+use crate::terminal::width;
 
 #[derive(Serialize)]
 struct Tools<'a> {
@@ -29,19 +37,24 @@ struct Prompts<'a> {
 }
 
 pub(super) async fn tools(client: Client, target: &Target) -> Result<(), Failure> {
-    let tools = client.tools().await.map_err(Error::from)?;
-    let style = Style::of_stdout();
-    print(target.format, &Tools { tools: &tools }, || {
-        tools.iter().map(|tool| show_tool(tool, style)).collect()
-    })
+    let (tools, missing) = as_far_as_it_goes(client.tools().await)?;
+    print_each(target.format, &Tools { tools: &tools }, &tools, || {
+        let sheet = Sheet::of_stdout();
+        Ok(tools.iter().map(|tool| sheet.tool(tool)).collect())
+    })?;
+    missing.map_or(Ok(()), Err)
 }
 
-fn show_tool(tool: &Tool, style: Style) -> String {
-    let mut line = format!("{}({})", style.bold(&safe_line(&tool.name)), parameters(&tool.input_schema));
-    if let Some(schema) = &tool.output_schema {
-        line += &format!(" → {}", result(schema));
+/// A list, and why there is not more of it. One of which nothing came is a failure at once.
+fn as_far_as_it_goes<T>(listed: Result<Vec<T>, Partial<T>>) -> Result<(Vec<T>, Option<Failure>), Failure> {
+    match listed {
+        Ok(items) => Ok((items, None)),
+        Err(Partial { items, reason }) if items.is_empty() => Err(reason.into()),
+        Err(Partial { items, reason }) => {
+            let only = format!("only the first {} could be listed", items.len());
+            Ok((items, Some(Failure::from(reason).hint(Some(only)))))
+        }
     }
-    entry(line, tool.description.as_deref().or(tool.title.as_deref()), style)
 }
 
 /// The fields of a schema as a signature, required ones first.
@@ -53,7 +66,7 @@ pub(super) fn parameters(schema: &JsonObject) -> String {
     fields.sort_by_key(|(name, _)| !is_required(name));
     let shown = fields.into_iter().map(|(name, field)| {
         let optional = if is_required(name) { "" } else { "?" };
-        format!("{}{optional}: {}", safe_line(name), kind(field))
+        format!("{}{optional}: {}", safe_line(name), Wanted::of(schema, field).kind())
     });
     shown.collect::<Vec<_>>().join(", ")
 }
@@ -61,72 +74,43 @@ pub(super) fn parameters(schema: &JsonObject) -> String {
 fn result(schema: &JsonObject) -> String {
     match schema.get("properties") {
         Some(Value::Object(_)) => format!("{{{}}}", parameters(schema)),
-        _ => schema.get("type").map_or_else(|| "any".to_owned(), |_| kind(&Value::Object(schema.clone()))),
-    }
-}
-
-fn kind(field: &Value) -> String {
-    match field.get("type") {
-        Some(Value::String(kind)) => safe_line(kind),
-        Some(Value::Array(kinds)) => {
-            let kinds: Vec<_> = kinds.iter().filter_map(Value::as_str).map(safe_line).collect();
-            kinds.join(" | ")
-        }
-        _ => "any".to_owned(),
-    }
-}
-
-fn entry(first: String, description: Option<&str>, style: Style) -> String {
-    match description {
-        Some(description) => format!("{first}\n    {}\n", style.dim(&safe_line(description))),
-        None => first + "\n",
+        _ => Wanted::of(schema, &Value::Object(schema.clone())).kind(),
     }
 }
 
 pub(super) async fn resources(client: Client, target: &Target) -> Result<(), Failure> {
-    let resources = client.resources().await.map_err(Error::from)?;
-    let templates = match client.resource_templates().await.map_err(Error::from) {
+    let (resources, missing) = as_far_as_it_goes(client.resources().await)?;
+    let templates = match client.resource_templates().await {
         // Servers without templates need not know the method.
-        Err(Error::Remote(error)) if error.code == code::METHOD_NOT_FOUND => Vec::new(),
-        templates => templates?,
+        Err(Partial { reason: Error::Remote(error), .. }) if error.code == code::METHOD_NOT_FOUND => {
+            Vec::new()
+        }
+        templates => templates.map_err(Error::from)?,
     };
-    let style = Style::of_stdout();
-    print(target.format, &Resources { resources: &resources, resource_templates: &templates }, || {
-        let fixed = resources.iter().map(|resource| show_resource(resource, style));
-        fixed.chain(templates.iter().map(|template| show_template(template, style))).collect()
-    })
+    let all = Resources { resources: &resources, resource_templates: &templates };
+    let entries = resources.iter().map(Entry::Resource).chain(templates.iter().map(Entry::Template));
+    print_each(target.format, &all, entries, || {
+        let sheet = Sheet::of_stdout();
+        let fixed = resources.iter().map(|resource| sheet.resource(resource));
+        Ok(fixed.chain(templates.iter().map(|template| sheet.template(template))).collect())
+    })?;
+    missing.map_or(Ok(()), Err)
 }
 
-fn show_resource(resource: &Resource, style: Style) -> String {
-    let mut line = style.bold(&safe_line(&resource.uri));
-    if let Some(mime_type) = &resource.mime_type {
-        line += &format!("  {}", safe_line(mime_type));
-    }
-    if let Some(size) = resource.size {
-        line += &format!("  {size} bytes");
-    }
-    entry(line, Some(resource.description.as_deref().unwrap_or(resource.display_name())), style)
-}
-
-fn show_template(template: &ResourceTemplate, style: Style) -> String {
-    let mut line = style.bold(&safe_line(&template.uri_template));
-    if let Some(mime_type) = &template.mime_type {
-        line += &format!("  {}", safe_line(mime_type));
-    }
-    entry(line, Some(template.description.as_deref().unwrap_or(template.display_name())), style)
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Entry<'a> {
+    Resource(&'a Resource),
+    Template(&'a ResourceTemplate),
 }
 
 pub(super) async fn prompts(client: Client, target: &Target) -> Result<(), Failure> {
-    let prompts = client.prompts().await.map_err(Error::from)?;
-    let style = Style::of_stdout();
-    print(target.format, &Prompts { prompts: &prompts }, || {
-        prompts.iter().map(|prompt| show_prompt(prompt, style)).collect()
-    })
-}
-
-fn show_prompt(prompt: &Prompt, style: Style) -> String {
-    let line = format!("{}({})", style.bold(&safe_line(&prompt.name)), prompt_arguments(prompt));
-    entry(line, prompt.description.as_deref().or(prompt.title.as_deref()), style)
+    let (prompts, missing) = as_far_as_it_goes(client.prompts().await)?;
+    print_each(target.format, &Prompts { prompts: &prompts }, &prompts, || {
+        let sheet = Sheet::of_stdout();
+        Ok(prompts.iter().map(|prompt| sheet.prompt(prompt)).collect())
+    })?;
+    missing.map_or(Ok(()), Err)
 }
 
 /// How a prompt wants to be filled in.
@@ -140,4 +124,59 @@ fn prompt_arguments(prompt: &Prompt) -> String {
         format!("{}{optional}", safe_line(&argument.name))
     });
     arguments.collect::<Vec<_>>().join(", ")
+}
+
+/// How lists are shown: two lines for an entry, bounded, whatever is in it.
+struct Sheet {
+    style: Style,
+    /// For descriptions.
+    width: usize,
+}
+
+/// Longer names and signatures are cut.
+const LONGEST: usize = 400;
+/// What a description is indented by.
+const INDENT: usize = 4;
+
+impl Sheet {
+    /// On a terminal a description fits its line; elsewhere it is bounded.
+    fn of_stdout() -> Self {
+        let style = Style::of_stdout();
+        let width = if std::io::stdout().is_terminal() { width::of_stdout() - INDENT } else { LONGEST };
+        Self { style, width }
+    }
+
+    fn tool(&self, tool: &Tool) -> String {
+        let result = tool.output_schema.as_ref().map(|schema| format!(" → {}", result(schema)));
+        let rest = format!("({}){}", parameters(&tool.input_schema), result.unwrap_or_default());
+        self.entry(&tool.name, &rest, tool.description.as_deref().or(tool.title.as_deref()))
+    }
+
+    fn resource(&self, resource: &Resource) -> String {
+        let mime_type = resource.mime_type.as_deref().map(|kind| format!("  {}", safe_line(kind)));
+        let size = resource.size.map(|size| format!("  {size} bytes"));
+        let rest = mime_type.unwrap_or_default() + &size.unwrap_or_default();
+        self.entry(&resource.uri, &rest, resource.description.as_deref().or(Some(resource.display_name())))
+    }
+
+    fn template(&self, template: &ResourceTemplate) -> String {
+        let mime_type = template.mime_type.as_deref().map(|kind| format!("  {}", safe_line(kind)));
+        let about = template.description.as_deref().or(Some(template.display_name()));
+        self.entry(&template.uri_template, &mime_type.unwrap_or_default(), about)
+    }
+
+    fn prompt(&self, prompt: &Prompt) -> String {
+        let rest = format!("({})", prompt_arguments(prompt));
+        self.entry(&prompt.name, &rest, prompt.description.as_deref().or(prompt.title.as_deref()))
+    }
+
+    /// The name, what belongs to it, and the first line of what is said about it.
+    fn entry(&self, name: &str, rest: &str, description: Option<&str>) -> String {
+        let first = format!("{}{}\n", self.style.bold(&cut(&safe_line(name), LONGEST)), cut(rest, LONGEST));
+        let line = description.and_then(|text| text.lines().find(|line| !line.trim().is_empty()));
+        let Some(line) = line else { return first };
+        // The rest of ten megabytes is not looked at.
+        let line: String = line.trim().chars().take(self.width + 1).collect();
+        format!("{first}    {}\n", self.style.dim(&width::fit(&safe_line(&line), self.width)))
+    }
 }

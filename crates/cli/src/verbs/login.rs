@@ -11,8 +11,10 @@ use serde_json::json;
 
 use super::hint::quoted;
 use super::print;
+use crate::connect::known_to;
 use crate::exit::Failure;
 use crate::options::{Door, LoggingIn};
+use crate::place::Place;
 use crate::terminal::text::safe_line;
 use crate::trip::{Trip, Way};
 
@@ -46,34 +48,58 @@ struct Login {
     refreshable: bool,
 }
 
+/// Where to log in: the place, and its address.
+struct Where {
+    place: Place,
+    url: String,
+}
+
+impl Where {
+    fn of(door: &Door) -> Result<Self, Failure> {
+        let place = Place::find(door.server.as_deref(), &door.files)?;
+        match place.url().map(str::to_owned) {
+            Some(url) => Ok(Self { place, url }),
+            None => {
+                Err(Failure::usage("that server is started on this machine: there is nothing to log in to"))
+            }
+        }
+    }
+}
+
 pub(super) async fn login(wishes: &LoggingIn) -> Result<(), Failure> {
     let door = &wishes.door;
+    let Where { place, url } = Where::of(door)?;
+    let known = place.login();
     let way = if wishes.headless { Way::Headless } else { Way::Browser };
-    let trip = Trip::new(way, wishes.port, PersonTime::new());
-    let mut authorization =
-        Authorization::visitor(trip).client_name("contexture").scopes(wishes.scopes.iter().cloned());
+    let port = wishes.port.or_else(|| known?.callback_port);
+    let trip = Trip::new(way, port, PersonTime::new());
+    let mut authorization = known_to(Authorization::visitor(trip).client_name("contexture"), known);
+    let scopes = known.map(|login| login.scopes.as_slice()).unwrap_or_default();
+    authorization = authorization.scopes(scopes.iter().chain(&wishes.scopes).cloned());
     if let Some(id) = &wishes.client_id {
         authorization = authorization.client_id(id);
         if let Ok(secret) = std::env::var(SECRET) {
             authorization = authorization.client_secret(secret);
         }
     }
-    let account = authorization.login(&door.url).await.map_err(|error| Failure::connecting(&error))?;
-    let report = Report::new(door, Some(account));
+    let account = authorization.login(&url).await.map_err(|error| Failure::connecting(&error))?;
+    let report = Report::new(&url, Some(account));
     print(door.format, &report, || report.text("logged in to"))
 }
 
 pub(super) async fn logout(door: &Door) -> Result<(), Failure> {
-    let was_in = Authorization::stored().logout(&door.url).await?;
+    let Where { url, .. } = Where::of(door)?;
+    let was_in = Authorization::stored().logout(&url).await?;
     let words = if was_in { "logged out of" } else { "nobody is logged in to" };
-    print(door.format, &json!({ "url": door.url, "loggedOut": was_in }), || {
-        format!("{words} {}\n", safe_line(&door.url))
+    print(door.format, &json!({ "url": url, "loggedOut": was_in }), || {
+        format!("{words} {}\n", safe_line(&url))
     })
 }
 
 /// What `auth` says. Where a login is needed, that is how it ends, too.
 pub(super) async fn status(door: &Door) -> Result<(), Failure> {
-    let report = Report::new(door, Authorization::stored().status(&door.url).await?);
+    let Where { url, .. } = Where::of(door)?;
+    let report = Report::new(&url, Authorization::stored().status(&url).await?);
     print(door.format, &report, || {
         report.login.as_ref().map_or_else(String::new, |_| report.text("known to"))
     })?;
@@ -82,17 +108,17 @@ pub(super) async fn status(door: &Door) -> Result<(), Failure> {
         Some(next) => {
             let words =
                 if report.login.is_some() { "a new login is needed at" } else { "nobody is logged in to" };
-            Err(Failure::login_needed(format!("{words} {}", door.url)).hint(Some(next)))
+            Err(Failure::login_needed(format!("{words} {url}")).hint(Some(next)))
         }
     }
 }
 
 impl<'a> Report<'a> {
-    fn new(door: &'a Door, account: Option<Account>) -> Self {
+    fn new(url: &'a str, account: Option<Account>) -> Self {
         let login = account.map(Login::new);
         let usable = login.as_ref().is_some_and(|login| !login.expired || login.refreshable);
-        let next = (!usable).then(|| format!("contexture login {}", quoted(&door.url)));
-        Self { url: &door.url, login, next }
+        let next = (!usable).then(|| format!("contexture login {}", quoted(url)));
+        Self { url, login, next }
     }
 
     fn text(&self, words: &str) -> String {

@@ -18,10 +18,10 @@ mod policy;
 mod prompt;
 mod raw;
 mod read;
+mod results;
 pub(crate) mod run;
 mod servers;
 mod shell;
-mod show;
 mod signals;
 mod subscribe;
 mod transcripts;
@@ -34,14 +34,15 @@ use contexture::Client;
 use contexture_host::config::{Config, Severity};
 use serde::Serialize;
 
-use crate::connect::connect;
+use crate::connect::{Manner, connect_in};
 use crate::exit::Failure;
 use crate::options::{Face, Format, Listing, Target, Verb, Words};
 use crate::place::Place;
 use crate::terminal::text::{safe_json, safe_line};
-use crate::terminal::{self, note};
+use crate::terminal::{self, Reader, note};
 
 pub(crate) use login::SECRET;
+use signals::dismissed;
 pub(crate) use signals::{Told, interrupted};
 
 /// How long other threads may take to let go of the servers that they have started.
@@ -50,12 +51,10 @@ const CHILDREN: Duration = Duration::from_secs(2);
 /// Does what a verb on a server says.
 pub(crate) fn run(verb: &Verb) -> ExitCode {
     match verb {
-        Verb::Tools(listing) => whole(listing, list::tools),
-        Verb::Resources(listing) => whole(listing, list::resources),
-        Verb::Prompts(listing) => whole(listing, list::prompts),
-        Verb::Call(calling) => {
-            on(&calling.target, calling.words(), |client, words| call::call(client, words, calling))
-        }
+        Verb::Tools(of) => listing(of, list::tools),
+        Verb::Resources(of) => listing(of, list::resources),
+        Verb::Prompts(of) => listing(of, list::prompts),
+        Verb::Call(calling) => call::run(calling),
         Verb::Read(reading) => {
             on(&reading.target, reading.words(), |client, words| read::read(client, words, reading))
         }
@@ -71,26 +70,22 @@ pub(crate) fn run(verb: &Verb) -> ExitCode {
         Verb::Complete(completing) => on(&completing.target, completing.words(), |client, words| {
             complete::complete(client, words, completing)
         }),
-        Verb::Subscribe(subscribing) => on(&subscribing.target, subscribing.words(), |client, words| {
-            subscribe::subscribe(client, words, subscribing)
-        }),
-        Verb::Logs(whole) => {
-            on(&whole.target, whole.words(), |client, words| logs::logs(client, words, whole))
-        }
-        Verb::Ping(whole) => {
-            on(&whole.target, whole.words(), |client, words| ping::ping(client, words, whole))
+        Verb::Subscribe(subscribing) => subscribe::run(subscribing),
+        Verb::Logs(logging) => logs::run(logging),
+        Verb::Ping(pinging) => {
+            on(&pinging.target, pinging.words(), |client, words| ping::ping(client, words, pinging))
         }
         Verb::Raw(raw) => on(&raw.target, raw.words(), |client, words| raw::raw(client, words, raw)),
         Verb::Shell(talking) => shell::run(talking),
         Verb::Doctor(doctoring) => doctor::run(doctoring),
-        Verb::Add(adding) => servers::add(adding),
-        Verb::Get(naming) => servers::get(naming),
-        Verb::List(overview) => servers::list(overview),
-        Verb::Remove(naming) => servers::remove(naming),
-        Verb::Enable(naming) => servers::enable(naming),
-        Verb::Disable(naming) => servers::disable(naming),
-        Verb::Import(importing) => servers::import(importing),
-        Verb::Export(exporting) => servers::export(exporting),
+        Verb::Add(adding) => ended(adding.writing.format, servers::add(adding)),
+        Verb::Get(showing) => ended(showing.format, servers::get(showing)),
+        Verb::List(overview) => ended(overview.format, servers::list(overview)),
+        Verb::Remove(naming) => ended(naming.writing.format, servers::remove(naming)),
+        Verb::Enable(naming) => ended(naming.writing.format, servers::switch(naming, true)),
+        Verb::Disable(naming) => ended(naming.writing.format, servers::switch(naming, false)),
+        Verb::Import(importing) => ended(importing.writing.format, servers::import(importing)),
+        Verb::Export(exporting) => ended(exporting.writing.format, servers::export(exporting)),
         Verb::Record(recording) => transcripts::record(recording),
         Verb::Replay(replaying) => transcripts::replay(replaying),
         Verb::Mock(mocking) => transcripts::mock(mocking),
@@ -136,8 +131,8 @@ fn at(format: Format, verb: impl Future<Output = Result<(), Failure>>) -> ExitCo
     }
 }
 
-/// A verb that is about the server alone.
-fn whole<'a, F>(listing: &'a Listing, verb: impl FnOnce(Client, &'a Target) -> F) -> ExitCode
+/// A list of what a server has.
+fn listing<'a, F>(listing: &'a Listing, verb: impl FnOnce(Client, &'a Target) -> F) -> ExitCode
 where
     F: Future<Output = Result<(), Failure>>,
 {
@@ -149,12 +144,27 @@ where
 }
 
 /// Finds the server, connects, runs, disconnects. The verb gets the words that are left.
-fn on<F>(target: &Target, mut words: Words, verb: impl FnOnce(Client, Words) -> F) -> ExitCode
+fn on<F>(target: &Target, words: Words, verb: impl FnOnce(Client, Words) -> F) -> ExitCode
+where
+    F: Future<Output = Result<(), Failure>>,
+{
+    on_in(&Manner::plain(target), Told::fails, target, words, verb)
+}
+
+/// The same, in a manner of its own, and with what becomes of being told to end.
+fn on_in<F>(
+    manner: &Manner,
+    told: fn() -> Result<(), Failure>,
+    target: &Target,
+    mut words: Words,
+    verb: impl FnOnce(Client, Words) -> F,
+) -> ExitCode
 where
     F: Future<Output = Result<(), Failure>>,
 {
     let outcome = target.place(&mut words).and_then(|place| {
-        alone(session(&place, target, |client| verb(client, words))).map_err(|failure| {
+        let session = session(&place, target, manner, told, |client| verb(client, words));
+        alone(session).map_err(|failure| {
             let hint = hint::login(&failure, &place, target);
             failure.hint(hint)
         })
@@ -194,37 +204,75 @@ fn run_on<T>(
     outcome
 }
 
-async fn session<F>(place: &Place, target: &Target, verb: impl FnOnce(Client) -> F) -> Result<(), Failure>
+/// Told to end, a verb is dropped, and with it goes what it waits for: the server hears that it is cancelled before the
+/// connection closes. Told twice, nothing is waited for.
+async fn session<F>(
+    place: &Place,
+    target: &Target,
+    manner: &Manner,
+    interrupted: fn() -> Result<(), Failure>,
+    verb: impl FnOnce(Client) -> F,
+) -> Result<(), Failure>
 where
     F: Future<Output = Result<(), Failure>>,
 {
+    let told = Told::listen();
     let client = tokio::select! {
         biased;
-        () = interrupted() => return Err(Failure::interrupted()),
-        client = connect(place, target) => client?,
+        () = told.times(1) => return Err(Failure::interrupted()),
+        client = connect_in(place, target, manner) => client?,
     };
     let outcome = tokio::select! {
         biased;
-        () = interrupted() => Err(Failure::interrupted()),
+        () = told.times(1) => interrupted(),
         outcome = verb(client.clone()) => outcome,
     };
-    // The server is given time to leave; a second Ctrl-C ends that, too.
+    // The server is given time to leave, unless somebody is in a hurry.
     tokio::select! {
         biased;
-        () = interrupted() => {}
+        () = told.times(told.so_far() + 1) => {}
         () = client.close() => {}
     }
     outcome
 }
 
+/// A document for programs, on one line.
+fn document(value: &impl Serialize) -> Result<String, Failure> {
+    let json = serde_json::to_string(value).map_err(|error| Failure::usage(error.to_string()))?;
+    Ok(safe_json(&json))
+}
+
+/// Prints a result as the person wants it: `each` of its parts is a line with `-o ndjson`.
+fn print_each<T: Serialize>(
+    format: Format,
+    result: &impl Serialize,
+    each: impl IntoIterator<Item = T>,
+    text: impl FnOnce() -> Result<String, Failure>,
+) -> Result<(), Failure> {
+    results::said(result);
+    match format {
+        Format::Text => {
+            let text = text()?;
+            print(format, result, || text)
+        }
+        Format::Json => print(format, result, String::new),
+        Format::Ndjson => {
+            for one in each {
+                if terminal::print((document(&one)? + "\n").as_bytes())? == Reader::Gone {
+                    break;
+                }
+            }
+            Ok(())
+        }
+    }
+}
+
 /// Prints a result as the person wants it.
 fn print(format: Format, result: &impl Serialize, text: impl FnOnce() -> String) -> Result<(), Failure> {
+    results::said(result);
     let mut out = match format {
         Format::Text => text(),
-        Format::Json | Format::Ndjson => {
-            let json = serde_json::to_string(result).map_err(|error| Failure::usage(error.to_string()))?;
-            safe_json(&json)
-        }
+        Format::Json | Format::Ndjson => document(result)?,
     };
     if !out.is_empty() && !out.ends_with('\n') {
         out.push('\n');

@@ -3,11 +3,12 @@
 use contexture::Client;
 use contexture::model::{PromptMessage, Role};
 
-use super::{list, print, show};
+use super::{list, print_each};
 use crate::arguments;
 use crate::exit::Failure;
 use crate::nearest;
 use crate::options::{Prompting, Words};
+use crate::render::Page;
 
 pub(super) async fn prompt(client: Client, mut words: Words, prompting: &Prompting) -> Result<(), Failure> {
     let target = &prompting.target;
@@ -17,8 +18,9 @@ pub(super) async fn prompt(client: Client, mut words: Words, prompting: &Prompti
         Ok(result) => result,
         Err(error) => return Err(Failure::from(error).hint(proposal(&client, &name).await)),
     };
-    print(target.format, &result, || {
-        result.messages.iter().map(|message| spoken(message, target.raw)).collect()
+    print_each(target.format, &result, &result.messages, || {
+        let mut page = Page::of_stdout(target.raw, prompting.save.as_deref());
+        result.messages.iter().map(|message| spoken(message, &mut page)).collect()
     })
 }
 
@@ -31,10 +33,10 @@ async fn proposal(client: &Client, name: &str) -> Option<String> {
     }
 }
 
-fn spoken(message: &PromptMessage, raw: bool) -> String {
+fn spoken(message: &PromptMessage, page: &mut Page<'_>) -> Result<String, Failure> {
     let role = match message.role {
         Role::User => "user",
         Role::Assistant => "assistant",
     };
-    format!("{role}: {}\n", show::content(&message.content, raw))
+    Ok(format!("{role}: {}\n", page.block(&message.content)?.trim_end_matches('\n')))
 }

@@ -3,22 +3,26 @@
 use contexture::model::{ReadResourceResult, ResourceContents, code};
 use contexture::{Client, Error};
 
-use super::{print, show};
+use super::{print_each, results};
 use crate::exit::Failure;
 use crate::options::{Format, Reading, Words};
+use crate::render::Page;
 use crate::terminal;
-use crate::terminal::text::{safe, safe_line};
+use crate::terminal::text::safe_line;
 
 pub(super) async fn read(client: Client, mut words: Words, reading: &Reading) -> Result<(), Failure> {
     let target = &reading.target;
     let uri = words.wanted("which resource to read, its URI,")?;
     words.end()?;
     let result = client.read(&uri).await.map_err(|error| refused(error, &uri))?;
+    results::said(&result);
     if target.raw && target.format == Format::Text {
         terminal::print(&bytes(&result)?)?;
         return Ok(());
     }
-    print(target.format, &result, || result.contents.iter().map(shown).collect())
+    print_each(target.format, &result, &result.contents, || {
+        Page::of_stdout(target.raw, reading.save.as_deref()).resources(&result.contents)
+    })
 }
 
 /// A resource that is not there is named; its error code depends on the revision.
@@ -36,16 +40,6 @@ fn refused(error: Error, uri: &str) -> Failure {
     }
     Failure::usage(format!("the server has no resource {}", safe_line(uri)))
         .hint(Some("`resources list` shows those that there are".to_owned()))
-}
-
-fn shown(contents: &ResourceContents) -> String {
-    match contents {
-        ResourceContents::Text(text) => safe(&text.text),
-        ResourceContents::Blob(blob) => {
-            let mime_type = blob.mime_type.as_deref().unwrap_or("bytes");
-            show::binary("blob", mime_type, blob.blob.byte_len()) + " (--raw prints them)\n"
-        }
-    }
 }
 
 fn bytes(result: &ReadResourceResult) -> Result<Vec<u8>, Failure> {

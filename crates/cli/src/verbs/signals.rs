@@ -2,10 +2,20 @@
 
 use tokio::sync::watch;
 
+use crate::exit::Failure;
+
 /// Ready when the person or the system wants this program to end.
 pub(crate) async fn interrupted() {
     match Signals::listen() {
         Ok(mut signals) => signals.next().await,
+        Err(_) => std::future::pending().await,
+    }
+}
+
+/// Ready when the system wants this program to end: Ctrl-C is meant for something else.
+pub(crate) async fn dismissed() {
+    match Signals::listen() {
+        Ok(mut signals) => signals.of_system().await,
         Err(_) => std::future::pending().await,
     }
 }
@@ -16,6 +26,16 @@ pub(crate) async fn interrupted() {
 pub(crate) struct Told(watch::Receiver<usize>);
 
 impl Told {
+    /// What verbs come to that are told to end: they were interrupted.
+    pub(crate) fn fails() -> Result<(), Failure> {
+        Err(Failure::interrupted())
+    }
+
+    /// What verbs come to that only end when they are told to.
+    pub(crate) fn suffices() -> Result<(), Failure> {
+        Ok(())
+    }
+
     /// Begins to listen, on a task of the current runtime.
     pub(crate) fn listen() -> Self {
         let (count, told) = watch::channel(0);
@@ -28,6 +48,11 @@ impl Told {
             });
         }
         Self(told)
+    }
+
+    /// How many times so far.
+    pub(crate) fn so_far(&self) -> usize {
+        *self.0.borrow()
     }
 
     /// Ready when we were told so many times.
@@ -59,6 +84,14 @@ impl Signals {
             _ = interrupt.recv() => {}
         }
     }
+
+    async fn of_system(&mut self) {
+        let [terminate, hangup, _] = &mut self.0;
+        tokio::select! {
+            _ = terminate.recv() => {}
+            _ = hangup.recv() => {}
+        }
+    }
 }
 
 #[cfg(not(unix))]
@@ -74,5 +107,9 @@ impl Signals {
         if tokio::signal::ctrl_c().await.is_err() {
             std::future::pending().await
         }
+    }
+
+    async fn of_system(&mut self) {
+        std::future::pending().await
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! What is remembered is what was shown, not what the file says by then. Variables are shown as they are written.
 
-use std::io::{self, BufRead as _, Write as _};
+use std::io;
 use std::path::Path;
 
 use contexture_host::config::{Agreed, Proposal, Proposed, Sources, Trust, Trusted, proposals};
@@ -114,18 +114,13 @@ fn question(new: &[&Proposal]) -> &'static str {
 }
 
 fn confirm(question: &str) -> Result<(), Failure> {
-    if !person::is_there(false) {
-        let hint = "run this at a terminal, or say --yes if you know what is in the file";
-        return Err(Failure::usage("nobody is here to agree").hint(Some(hint.to_owned())));
-    }
-    let mut answer = String::new();
-    let mut out = io::stderr();
-    write!(out, "{question} [y/N] ")?;
-    out.flush()?;
-    io::stdin().lock().read_line(&mut answer)?;
-    match answer.trim().to_lowercase().as_str() {
-        "y" | "yes" => Ok(()),
-        _ => Err(Failure::usage("not trusted; nothing was remembered")),
+    match person::agrees(question)? {
+        Some(true) => Ok(()),
+        Some(false) => Err(Failure::usage("not trusted; nothing was remembered")),
+        None => {
+            let hint = "run this at a terminal, or say --yes if you know what is in the file";
+            Err(Failure::usage("nobody is here to agree").hint(Some(hint.to_owned())))
+        }
     }
 }
 

@@ -99,7 +99,8 @@ fn is_alive(process: &str) -> bool {
 
 #[test]
 fn arguments_can_come_from_standard_input() {
-    let mut child = command(&["call", "echo", "--json", "-"]).stdin(Stdio::piped()).spawn().expect("starts");
+    let mut child =
+        command(&["call", "demo", "echo", "--json", "-"]).stdin(Stdio::piped()).spawn().expect("starts");
     child.stdin.take().expect("a pipe").write_all(b"{\"message\": \"piped\"}").expect("it reads");
     let ended = Run::from(child.wait_with_output().expect("ends"));
     assert_eq!((ended.code, ended.stdout.as_str()), (Some(0), "piped\n"), "{}", ended.stderr);

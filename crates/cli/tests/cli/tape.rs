@@ -49,9 +49,9 @@ impl Drop for Tape {
 }
 
 #[test]
-fn the_story_and_calls_without_a_target_are_judged() {
+fn the_story_and_calls_of_the_built_in_demo_are_judged() {
     for (arguments, connections) in
-        [(&[][..], 2), (&["call", "add", "a=1", "b=2"], 1), (&["tools", "list"], 1)]
+        [(&[][..], 2), (&["call", "demo", "add", "a=1", "b=2"], 1), (&["tools", "list", "demo"], 1)]
     {
         let tape = Tape::new();
         let output = crate::command(arguments).env(VARIABLE, tape.path()).output().expect("the binary runs");

@@ -93,9 +93,9 @@ fn servers_can_ask_and_are_told_when_nobody_is_there() {
 }
 
 #[test]
-fn without_a_target_the_demo_answers_in_process() {
-    assert_eq!(run(&["call", "echo", "message=hello"]).stdout, "hello\n");
-    assert_eq!(run(&["read", "demo://notes/alpha"]).stdout, "note alpha\n");
+fn the_demo_answers_in_process_by_its_name() {
+    assert_eq!(run(&["call", "demo", "echo", "message=hello"]).stdout, "hello\n");
+    assert_eq!(run(&["read", "demo", "demo://notes/alpha"]).stdout, "note alpha\n");
 }
 
 /// Row K12 of the threats: text of a server does nothing to a terminal, unless it is wanted as it is.

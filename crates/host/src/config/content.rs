@@ -59,18 +59,29 @@ pub(super) fn read(sources: &Sources, file: &ConfigFile) -> Result<Option<Conten
         Ok(None) => return Ok(None),
         Err(what) => return Err(vec![Fault::error(&file.path, None, what).about(Concern::File)]),
     };
+    of_text(sources, file, &text, shared(&path)).map(Some)
+}
+
+/// What a file would say that has this text.
+pub(super) fn of_text(
+    sources: &Sources,
+    file: &ConfigFile,
+    text: &str,
+    shared: bool,
+) -> Result<Content, Vec<Fault>> {
     let parse = if file.host == HostKind::Codex { node::toml } else { node::json };
-    let tree = parse(&text)
+    let tree = parse(text)
         .map_err(|error| vec![Fault::error(&file.path, error.line, error.what).about(Concern::Syntax)])?;
     let workspace = file.workspace(sources);
     let syntax = Format::of(file.host).syntax;
-    let expand = Expand::new(syntax, &sources.environment, &sources.home, &workspace);
+    let expand =
+        Expand::new(syntax, &sources.environment, &sources.home, &workspace, sources.secrets.as_ref());
     let mut reading = Reading::new(&file.path, file.host, file.scope, expand);
-    let content = interpret(&mut reading, sources, file, &tree, shared(&path));
+    let content = interpret(&mut reading, sources, file, &tree, shared);
     if reading.broken {
         return Err(reading.faults);
     }
-    Ok(Some(Content { faults: reading.faults, ..content }))
+    Ok(Content { faults: reading.faults, ..content })
 }
 
 fn interpret(
@@ -184,7 +195,7 @@ fn settings(reading: &mut Reading<'_>, members: &[Member]) -> Settings {
         written.push(member.clone());
     }
     if let Some(first) = written.first() {
-        let all = Node { line: first.line, tree: Tree::Map(written) };
+        let all = Node { line: first.line, range: 0..0, tree: Tree::Map(written) };
         let mut digest = node::begin();
         all.digest(&mut digest);
         settings.written = Some((node::finish(digest), all.to_value()));

@@ -8,6 +8,8 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{MAIN_SEPARATOR, Path};
 
+use contexture::auth::SecretStore;
+
 /// How much text all variables of one file may become: far more than anyone means, far less than the memory.
 const MOST: usize = 16 << 20;
 
@@ -52,7 +54,7 @@ pub(super) enum Syntax {
     Dollar,
     /// `${env:VAR}`, `${workspaceFolder}`, `${userHome}` and their kin, `${input:id}`.
     Editor,
-    /// Ours: `${VAR}`, `${VAR:-default}`, `${env:VAR}`; `$${` is a plain `${`.
+    /// Ours: `${VAR}`, `${VAR:-default}`, `${env:VAR}`, `${keyring:SERVER/NAME}`; `$${` is a plain `${`.
     Own,
 }
 
@@ -62,6 +64,7 @@ pub(super) struct Expand<'a> {
     pub(super) environment: &'a Environment,
     pub(super) home: &'a Path,
     pub(super) workspace: &'a Path,
+    secrets: Option<&'a SecretStore>,
     pub(super) left: Cell<usize>,
 }
 
@@ -71,8 +74,9 @@ impl<'a> Expand<'a> {
         environment: &'a Environment,
         home: &'a Path,
         workspace: &'a Path,
+        secrets: Option<&'a SecretStore>,
     ) -> Self {
-        Self { syntax, environment, home, workspace, left: Cell::new(MOST) }
+        Self { syntax, environment, home, workspace, secrets, left: Cell::new(MOST) }
     }
 
     /// The text with its variables filled in, or what is wrong with it.
@@ -151,8 +155,19 @@ impl<'a> Expand<'a> {
         if let Some(name) = inner.strip_prefix("env:") {
             return self.environment.get(name).map(str::to_owned).ok_or_else(|| unset(name));
         }
+        if let Some(name) = inner.strip_prefix("keyring:") {
+            return self.secret(name);
+        }
         self.shell(inner)?.ok_or_else(|| {
-            format!("`${{{inner}}}` is no variable: write `${{NAME}}`, `${{NAME:-default}}` or `${{env:NAME}}`, and `$${{` for a plain `${{`")
+            format!("`${{{inner}}}` is no variable: write `${{NAME}}`, `${{NAME:-default}}`, `${{keyring:SERVER/NAME}}` or `${{env:NAME}}`, and `$${{` for a plain `${{`")
+        })
+    }
+
+    fn secret(&self, name: &str) -> Result<String, String> {
+        let found =
+            self.secrets.map(|secrets| secrets.find(name)).transpose().map_err(|error| error.to_string())?;
+        found.flatten().map(|secret| secret.expose().to_owned()).ok_or_else(|| {
+            format!("the keyring has no secret {name:?}: `contexture add` with `--secret` asks for it")
         })
     }
 
@@ -204,7 +219,7 @@ pub(super) fn input_variable(id: &str) -> String {
     format!("CONTEXTURE_INPUT_{id}")
 }
 
-fn is_name(char: char) -> bool {
+pub(super) fn is_name(char: char) -> bool {
     char.is_ascii_alphanumeric() || char == '_'
 }
 

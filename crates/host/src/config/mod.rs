@@ -1,6 +1,7 @@
 //! What is configured: which servers there are, and what may be done with them.
 //!
-//! Read from files of our own (`contexture.json`, see [`schema()`]) and, never written, from the files of seven other hosts.
+//! Read from files of our own (`contexture.json`, see [`schema()`]) and from the files of seven other hosts; written by [`edit`]
+//! alone, when somebody asks for that.
 //! Several files become one [`Config`]; each thing in it knows the file and the line that it came from.
 //!
 //! A mistake in one entry costs that entry, and says so as a [`Fault`]; a mistake in a policy ends the reading, because what
@@ -10,6 +11,7 @@
 mod changes;
 mod content;
 mod draft;
+pub mod edit;
 mod entry;
 mod env_file;
 mod expand;

@@ -2,8 +2,11 @@
 //!
 //! Trees are as deep as the parsers allow, and values are text, numbers, truths, lists and maps; nothing is interpreted here.
 
+use std::ops::Range;
+
 use jsonc_parser::ast;
 use jsonc_parser::common::Ranged as _;
+use jsonc_parser::errors::{ParseError, ParseErrorKind};
 use jsonc_parser::{CollectOptions, ParseOptions, parse_to_ast};
 use ring::digest::{Context, SHA256};
 use serde_json::{Map, Number, Value};
@@ -13,6 +16,8 @@ use toml_edit::{Document, Item, TableLike};
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Node {
     pub(super) line: usize,
+    /// Its bytes in the text, not counting a mark before it; empty where TOML has it in several places.
+    pub(super) range: Range<usize>,
     pub(super) tree: Tree,
 }
 
@@ -31,6 +36,8 @@ pub(super) enum Tree {
 pub(super) struct Member {
     pub(super) key: String,
     pub(super) line: usize,
+    /// Where its key begins.
+    pub(super) start: usize,
     pub(super) node: Node,
 }
 
@@ -139,7 +146,7 @@ pub(super) fn json(text: &str) -> Result<Node, NoTree> {
     let text = without_mark(text);
     let parsed = parse_to_ast(text, &CollectOptions::default(), &options).map_err(|error| NoTree {
         line: Some(error.line_display()),
-        what: format!("this is no JSON: {}", lower(&error.kind().to_string())),
+        what: format!("this is no JSON: {}{}", lower(&error.kind().to_string()), mend(text, &error)),
     })?;
     let Some(value) = parsed.value else {
         return Err(NoTree { line: None, what: "the file is empty; `{}` says nothing in JSON".to_owned() });
@@ -148,7 +155,7 @@ pub(super) fn json(text: &str) -> Result<Node, NoTree> {
 }
 
 fn from_json(value: ast::Value<'_>, lines: &Lines) -> Node {
-    let line = lines.at(value.start());
+    let (line, range) = (lines.at(value.start()), value.start()..value.end());
     let tree = match value {
         ast::Value::NullKeyword(_) => Tree::Null,
         ast::Value::BooleanLit(truth) => Tree::Bool(truth.value),
@@ -163,13 +170,33 @@ fn from_json(value: ast::Value<'_>, lines: &Lines) -> Node {
         ast::Value::Object(map) => {
             let members = map.properties.into_iter().map(|property| Member {
                 line: lines.at(property.range.start),
+                start: property.range.start,
                 key: property.name.into_string(),
                 node: from_json(property.value, lines),
             });
             Tree::Map(members.collect())
         }
     };
-    Node { line, tree }
+    Node { line, range, tree }
+}
+
+/// What to do about a mistake that people make often.
+fn mend(text: &str, error: &ParseError) -> &'static str {
+    let at = text.get(error.range().start..).and_then(|rest| rest.chars().next());
+    match (at, error.kind()) {
+        (Some('\u{201c}' | '\u{201d}' | '\u{201e}' | '\u{2018}' | '\u{2019}'), _) => {
+            " (these are a text program's quotes: write plain ones)"
+        }
+        (_, ParseErrorKind::SingleQuotedStringsNotAllowed) => " (write double quotes)",
+        (_, ParseErrorKind::ExpectedComma) => " (one is missing behind what stands here)",
+        (_, ParseErrorKind::UnexpectedWord | ParseErrorKind::ExpectedStringObjectProperty) => {
+            " (names and texts stand in double quotes)"
+        }
+        (_, ParseErrorKind::UnterminatedObject | ParseErrorKind::UnterminatedArray) => {
+            " (a closing bracket is missing)"
+        }
+        _ => "",
+    }
 }
 
 /// TOML.
@@ -184,17 +211,19 @@ pub(super) fn toml(text: &str) -> Result<Node, NoTree> {
 }
 
 fn from_toml(item: &Item, near: usize, lines: &Lines) -> Node {
+    let range = item.span().unwrap_or_default();
     let line = item.span().map_or(near, |span| lines.at(span.start));
     let tree = match item {
         Item::None => Tree::Null,
         Item::Value(value) => return toml_value(value, line, lines),
         Item::Table(table) => toml_map(table, line, lines),
         Item::ArrayOfTables(tables) => {
-            let nodes = tables.iter().map(|table| Node { line, tree: toml_map(table, line, lines) });
+            let nodes =
+                tables.iter().map(|table| Node { line, range: 0..0, tree: toml_map(table, line, lines) });
             Tree::List(nodes.collect())
         }
     };
-    Node { line, tree }
+    Node { line, range, tree }
 }
 
 fn toml_value(value: &toml_edit::Value, line: usize, lines: &Lines) -> Node {
@@ -214,14 +243,15 @@ fn toml_value(value: &toml_edit::Value, line: usize, lines: &Lines) -> Node {
         }
         Toml::InlineTable(table) => toml_map(table, line, lines),
     };
-    Node { line, tree }
+    Node { line, range: value.span().unwrap_or_default(), tree }
 }
 
 fn toml_map(table: &dyn TableLike, near: usize, lines: &Lines) -> Tree {
     let members = table.iter().map(|(key, item)| {
         let span = table.key(key).and_then(toml_edit::Key::span);
+        let start = span.as_ref().map_or(0, |span| span.start);
         let line = span.map_or(near, |span| lines.at(span.start));
-        Member { key: key.to_owned(), line, node: from_toml(item, line, lines) }
+        Member { key: key.to_owned(), line, start, node: from_toml(item, line, lines) }
     });
     Tree::Map(members.collect())
 }
@@ -241,7 +271,7 @@ impl Lines {
 }
 
 /// Editors of one system put a mark before the text.
-fn without_mark(text: &str) -> &str {
+pub(super) fn without_mark(text: &str) -> &str {
     text.strip_prefix('\u{feff}').unwrap_or(text)
 }
 

@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use contexture::auth::SecretStore;
+
 use super::entry::{HostKind, Scope};
 use super::expand::Environment;
 
@@ -44,6 +46,8 @@ pub struct Sources {
     pub platform: Platform,
     /// What variables in files stand for.
     pub environment: Environment,
+    /// Where secrets are that files refer to; nowhere, if nothing is said.
+    pub secrets: Option<SecretStore>,
     /// Files that were named, each in the format that its name tells. If there are any, nothing else is read.
     pub files: Vec<PathBuf>,
     /// Hosts whose files are read beside our own.
@@ -61,7 +65,16 @@ impl Sources {
         environment: Environment,
     ) -> Self {
         let (home, cwd) = (home.into(), cwd.into());
-        Self { home, cwd, platform, environment, files: Vec::new(), import: Vec::new(), only: Vec::new() }
+        Self {
+            home,
+            cwd,
+            platform,
+            environment,
+            secrets: None,
+            files: Vec::new(),
+            import: Vec::new(),
+            only: Vec::new(),
+        }
     }
 
     /// Those of this process.
@@ -69,7 +82,8 @@ impl Sources {
         let environment = Environment::of_process();
         // Never the folder that we were started in: what a project brings is not the user's own.
         let home = std::env::home_dir().filter(|home| home.is_absolute()).unwrap_or_else(|| NOWHERE.into());
-        Self::new(home, std::env::current_dir().unwrap_or_default(), Platform::here(), environment)
+        let cwd = std::env::current_dir().unwrap_or_default();
+        Self { secrets: Some(SecretStore::open()), ..Self::new(home, cwd, Platform::here(), environment) }
     }
 
     /// The folder in which we remember what we were told: trust, decisions.
@@ -90,6 +104,21 @@ impl Sources {
     /// Our own file of this project, whether it is there or not.
     pub fn project_file(&self) -> PathBuf {
         self.place(&OWN_PROJECT)
+    }
+
+    /// The file of a host that servers of the user, or of this project, belong in: the first that is there, or that could be.
+    /// `None` if that host has none of this kind.
+    pub fn file_of(&self, host: HostKind, scope: Scope) -> Option<ConfigFile> {
+        let is_own = |place: &&Place| {
+            let base = place.base(self.platform);
+            place.host == host && place.scope == scope && !matches!(base, Base::System(_))
+        };
+        let files: Vec<ConfigFile> = PLACES
+            .iter()
+            .filter(is_own)
+            .map(|place| ConfigFile { path: self.place(place), host, scope })
+            .collect();
+        files.iter().find(|file| file.path.is_file()).or(files.first()).cloned()
     }
 
     fn place(&self, place: &Place) -> PathBuf {
@@ -118,8 +147,8 @@ impl Sources {
         }
     }
 
-    /// All places of one host's files, nearest to the project first.
-    pub(super) fn places(&self, host: HostKind) -> impl Iterator<Item = ConfigFile> {
+    /// All places of one host's files, nearest to the project first; whether something is there or not.
+    pub fn places(&self, host: HostKind) -> impl Iterator<Item = ConfigFile> {
         let here = PLACES.iter().filter(move |place| place.host == host);
         here.map(move |place| {
             let path = self.place(place);

@@ -214,7 +214,7 @@ impl<'a> Reading<'a> {
 }
 
 /// `500ms`, `30s`, `5m`, `1h`, in seconds.
-fn spoken(text: &str) -> Option<f64> {
+pub(super) fn spoken(text: &str) -> Option<f64> {
     let at = text.find(|char: char| char.is_ascii_alphabetic())?;
     let unit = match &text[at..] {
         "ms" => 0.001,

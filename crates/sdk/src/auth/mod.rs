@@ -26,7 +26,7 @@ pub use crate::scopes::Scopes;
 pub use client::KeyringStore;
 pub use client::{
     Account, Asked, Authorization, Browser, Callback, CallbackParams, Enterprise, FileStore, MemoryStore,
-    StoreKey, Stored, Survey, TokenStore, Tokens, Visit, Visiting, Visitor, default_store,
+    SecretStore, StoreKey, Stored, Survey, TokenStore, Tokens, Visit, Visiting, Visitor, default_store,
 };
 #[cfg(feature = "http-server")]
 pub use resource::{Issuer, Protection, TokenVerifier, Unverified, Verifying};

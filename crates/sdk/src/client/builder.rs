@@ -18,9 +18,9 @@ use crate::model::{
     ClientCapabilities, ErrorObject, Implementation, InputRequest, LoggingMessageParams, Method,
 };
 use crate::revision::Revision;
-use crate::transport::ChildCommand;
 #[cfg(feature = "http-client")]
 use crate::transport::http::Proof;
+use crate::transport::{ChildCommand, PersonTime};
 use crate::{Policy, Result};
 
 /// A client in the making.
@@ -205,6 +205,14 @@ impl Builder {
     #[must_use]
     pub fn cache_completions(mut self, ttl: Duration) -> Self {
         self.config.completion_ttl = ttl;
+        self
+    }
+
+    /// Clocks stand still while this person is asked: no call runs out of time because somebody thinks about what the server
+    /// wants to know. Responders say when they ask, with [`PersonTime::ask`].
+    #[must_use]
+    pub fn person_time(mut self, person: PersonTime) -> Self {
+        self.config.person = Some(person);
         self
     }
 

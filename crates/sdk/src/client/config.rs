@@ -11,6 +11,7 @@ use super::session::ServerIdentity;
 use crate::Policy;
 use crate::model::{Implementation, LoggingMessageParams, Method};
 use crate::revision::Revision;
+use crate::transport::PersonTime;
 
 pub(super) type OnLog = Arc<dyn Fn(&ServerIdentity, &LoggingMessageParams) + Send + Sync>;
 
@@ -38,6 +39,8 @@ pub(super) struct Config {
     pub(super) keep_alive: Option<KeepAlive>,
     pub(super) watch_lists: bool,
     pub(super) completion_ttl: Duration,
+    /// Where the time is counted that a person takes to answer.
+    pub(super) person: Option<PersonTime>,
     #[cfg(feature = "http-client")]
     pub(super) http: crate::transport::http::HttpOptions,
 }
@@ -74,6 +77,7 @@ impl Default for Config {
             keep_alive: None,
             watch_lists: false,
             completion_ttl: Duration::ZERO,
+            person: None,
             #[cfg(feature = "http-client")]
             http: crate::transport::http::HttpOptions::default(),
         }

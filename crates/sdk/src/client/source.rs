@@ -100,18 +100,19 @@ impl Source {
                 let transport = transport
                     .take()
                     .ok_or_else(|| Error::Closed("this transport cannot be opened again".into()))?;
-                Connection::start(transport, None, None, hub)
+                Connection::start(transport, None, hub.config.person.clone(), hub)
             }
             Self::Child(command) => {
                 let child = ChildTransport::spawn(command, &hub.config.policy)?;
                 let exit = child.exit();
-                Connection::start(Box::new(child), Some(exit), None, hub)
+                Connection::start(Box::new(child), Some(exit), hub.config.person.clone(), hub)
             }
             #[cfg(feature = "http-client")]
             Self::Url(place) => {
                 let transport = place.open(hub, older).await?;
-                let person = place.way.as_ref().map(|(_, fetch)| fetch.person().clone());
-                Connection::start(Box::new(transport), None, person, hub)
+                // Whoever counts for the application counts logins, too.
+                let logins = place.way.as_ref().map(|(_, fetch)| fetch.person().clone());
+                Connection::start(Box::new(transport), None, hub.config.person.clone().or(logins), hub)
             }
         };
         Ok(Live { link })

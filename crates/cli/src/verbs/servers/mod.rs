@@ -1,36 +1,18 @@
-use std::process::ExitCode;
+//! The verbs that change configurations: `add`, `get`, `list`, `remove`, `enable`, `disable`, `import`, `export`.
+//!
+//! They change one file at a time, and in it only the entries that are meant; files of other hosts only when they are named. What
+//! may be a secret is never shown. They start nothing.
 
-use crate::exit::Failure;
-use crate::options::{Adding, Exporting, Format, Importing, Naming, Overview};
+mod add;
+mod change;
+mod export;
+mod find;
+mod import;
+mod overview;
+mod page;
 
-pub(super) fn add(_: &Adding) -> ExitCode {
-    Failure::usage("not built yet").report(Format::Text)
-}
-
-pub(super) fn get(_: &Naming) -> ExitCode {
-    Failure::usage("not built yet").report(Format::Text)
-}
-
-pub(super) fn list(_: &Overview) -> ExitCode {
-    Failure::usage("not built yet").report(Format::Text)
-}
-
-pub(super) fn remove(_: &Naming) -> ExitCode {
-    Failure::usage("not built yet").report(Format::Text)
-}
-
-pub(super) fn enable(_: &Naming) -> ExitCode {
-    Failure::usage("not built yet").report(Format::Text)
-}
-
-pub(super) fn disable(_: &Naming) -> ExitCode {
-    Failure::usage("not built yet").report(Format::Text)
-}
-
-pub(super) fn import(_: &Importing) -> ExitCode {
-    Failure::usage("not built yet").report(Format::Text)
-}
-
-pub(super) fn export(_: &Exporting) -> ExitCode {
-    Failure::usage("not built yet").report(Format::Text)
-}
+pub(super) use add::add;
+pub(super) use change::{remove, switch};
+pub(super) use export::export;
+pub(super) use import::import;
+pub(super) use overview::{get, list};

@@ -31,7 +31,7 @@ pub use enterprise::Enterprise;
 pub use policy::Authorization;
 #[cfg(feature = "keyring")]
 pub use store::KeyringStore;
-pub use store::{FileStore, MemoryStore, StoreKey, Stored, TokenStore, Tokens, default_store};
+pub use store::{FileStore, MemoryStore, SecretStore, StoreKey, Stored, TokenStore, Tokens, default_store};
 pub use survey::{Asked, Survey};
 pub use visitor::{Visit, Visiting, Visitor};
 

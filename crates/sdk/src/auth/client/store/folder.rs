@@ -126,7 +126,6 @@ impl Folder {
     }
 
     /// The same for those who may block their thread.
-    #[cfg(feature = "keyring")]
     pub(super) fn writing_blocking(&self) -> Result<Held> {
         let path = self.path(WRITING);
         let end = Instant::now() + LOCK_TIME;

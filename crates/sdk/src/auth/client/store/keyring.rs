@@ -30,23 +30,23 @@ impl KeyringStore {
     ///
     /// The keyring may ask the person to unlock it, and the thread waits for that.
     pub fn open() -> Result<Self> {
-        if !system::is_there() {
-            return Err(no_keyring("there is none"));
-        }
-        let path = folder()?;
-        // Two processes that begin at once must agree on one key.
-        let writing = Folder::open(&path)?.writing_blocking()?;
-        let key = match system::find()?.as_deref().and_then(decode) {
-            Some(key) => key,
-            None => {
-                system::keep(&STANDARD_NO_PAD.encode(Seal::fresh_key()?))?;
-                // Read back: a keyring may forget at once.
-                system::find()?.as_deref().and_then(decode).ok_or_else(|| no_keyring("it keeps nothing"))?
-            }
-        };
-        drop(writing);
-        Ok(Self(FileStore::sealed(path, Some(key))))
+        Ok(Self(FileStore::sealed(folder()?, Some(key()?))))
     }
+}
+
+/// The key in the keyring, which is made if there is none.
+pub(super) fn key() -> Result<[u8; KEY_BYTES]> {
+    if !system::is_there() {
+        return Err(no_keyring("there is none"));
+    }
+    // Two processes that begin at once must agree on one key.
+    let _writing = Folder::open(&folder()?)?.writing_blocking()?;
+    if let Some(key) = system::find()?.as_deref().and_then(decode) {
+        return Ok(key);
+    }
+    system::keep(&STANDARD_NO_PAD.encode(Seal::fresh_key()?))?;
+    // Read back: a keyring may forget at once.
+    system::find()?.as_deref().and_then(decode).ok_or_else(|| no_keyring("it keeps nothing"))
 }
 
 fn folder() -> Result<PathBuf> {

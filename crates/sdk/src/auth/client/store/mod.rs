@@ -11,6 +11,7 @@ mod folder;
 mod keyring;
 mod memory;
 mod sealed;
+mod secrets;
 
 use std::fmt;
 use std::pin::Pin;
@@ -28,6 +29,7 @@ pub use file::FileStore;
 #[cfg(feature = "keyring")]
 pub use keyring::KeyringStore;
 pub use memory::MemoryStore;
+pub use secrets::SecretStore;
 
 /// Whose tokens they are.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]

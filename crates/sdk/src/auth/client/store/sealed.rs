@@ -55,7 +55,7 @@ impl Seal {
     }
 
     pub(super) fn close(&self, key: &StoreKey, stored: &Stored) -> Result<Vec<u8>> {
-        let mut data = serde_json::to_vec(&EntryRef { key, stored })
+        let data = serde_json::to_vec(&EntryRef { key, stored })
             .map_err(|error| Error::Misuse(format!("what is to be stored is not JSON: {error}")))?;
         if data.len() > ENTRY_BYTES {
             let issuer = &key.issuer;
@@ -63,8 +63,13 @@ impl Seal {
                 "the answers of {issuer} are more than {ENTRY_BYTES} bytes, which nobody stores"
             )));
         }
+        self.close_bytes(&name(key), data)
+    }
+
+    /// Bytes for a file of this name.
+    pub(super) fn close_bytes(&self, name: &str, mut data: Vec<u8>) -> Result<Vec<u8>> {
         let nonce: [u8; NONCE_LEN] = random()?;
-        let binding = binding(&name(key));
+        let binding = binding(name);
         self.0
             .seal_in_place_append_tag(Nonce::assume_unique_for_key(nonce), Aad::from(&binding), &mut data)
             .map_err(|_| Error::Misuse("the entry cannot be sealed".into()))?;
@@ -73,12 +78,16 @@ impl Seal {
 
     /// What was sealed for a file of this name, with this key.
     pub(super) fn open(&self, name: &str, bytes: &[u8]) -> Option<Entry> {
+        let entry: Entry = serde_json::from_slice(&self.open_bytes(name, bytes)?).ok()?;
+        (self::name(&entry.key) == name).then_some(entry)
+    }
+
+    /// The bytes that were sealed for a file of this name, with this key.
+    pub(super) fn open_bytes(&self, name: &str, bytes: &[u8]) -> Option<Vec<u8>> {
         let (nonce, sealed) = bytes.strip_prefix(MAGIC)?.split_at_checked(NONCE_LEN)?;
         let nonce = Nonce::try_assume_unique_for_key(nonce).ok()?;
         let mut sealed = sealed.to_vec();
-        let plain = self.0.open_in_place(nonce, Aad::from(binding(name)), &mut sealed).ok()?;
-        let entry: Entry = serde_json::from_slice(plain).ok()?;
-        (self::name(&entry.key) == name).then_some(entry)
+        Some(self.0.open_in_place(nonce, Aad::from(binding(name)), &mut sealed).ok()?.to_vec())
     }
 }
 

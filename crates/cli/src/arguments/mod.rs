@@ -1,13 +1,20 @@
 //! Arguments from the command line: `name=text`, read as a schema says, and `name:=json`.
 //!
-//! What does not fit is refused here, before the server sees it: a missing, unknown or mistyped argument.
-//! Ranges and patterns are the server's to check.
+//! What does not fit is refused here, before the server sees it: a missing, unknown or mistyped argument, and whatever else
+//! the schema says about it, as far as it is understood here.
+
+mod schema;
 
 use contexture::model::JsonObject;
-use serde_json::{Number, Value};
+use serde_json::Value;
 
 use crate::nearest;
-use crate::terminal::text::safe_line;
+use crate::terminal::text::{cut, safe_line};
+
+pub(crate) use schema::Wanted;
+
+/// How much of a value is shown.
+const SHOWN: usize = 100;
 
 /// The arguments of a tool. `schema` is its input schema, if it is known.
 pub(crate) fn of_tool(
@@ -24,7 +31,13 @@ pub(crate) fn of_tool(
                     serde_json::from_str(json).map_err(|error| format!("{name}: no JSON: {error}"))?;
                 (name, value)
             }
-            (name, Given::Text(text)) => (name, read(name, text, kind_of(schema, name))?),
+            (name, Given::Text(text)) => {
+                let value = match wanted(schema, name) {
+                    Some(wanted) => wanted.read(text).map_err(|fault| format!("{name}: {fault}"))?,
+                    None => text.into(),
+                };
+                (name, value)
+            }
         };
         if named.contains(&name) {
             return Err(format!("{name} is given twice"));
@@ -35,7 +48,7 @@ pub(crate) fn of_tool(
     Ok(arguments)
 }
 
-/// Finds the first argument that is missing, not known, or of another type than the schema says.
+/// Finds the first argument that is missing, not known, or other than the schema says.
 pub(crate) fn check(arguments: &JsonObject, schema: &JsonObject) -> Result<(), String> {
     let no_properties = JsonObject::new();
     let properties = schema.get("properties").and_then(Value::as_object).unwrap_or(&no_properties);
@@ -52,14 +65,21 @@ pub(crate) fn check(arguments: &JsonObject, schema: &JsonObject) -> Result<(), S
                 return Err(format!("there is no argument {name}{proposal}"));
             }
             Some(property) => {
-                let kinds = kinds(property);
-                if !kinds.is_empty() && !kinds.iter().any(|kind| is_a(value, kind)) {
-                    return Err(format!("{name}: {value} is not of type {}", kinds.join(" or ")));
+                let wanted = Wanted::of(schema, property);
+                if !wanted.fits(value) {
+                    let value = cut(&value.to_string(), SHOWN);
+                    return Err(format!("{name}: {value} is not {}", wanted.expected()));
                 }
             }
         }
     }
-    Ok(())
+    schema::fault(arguments, schema).map_or(Ok(()), Err)
+}
+
+/// What the schema says about an argument, if it does.
+fn wanted<'a>(schema: Option<&'a JsonObject>, name: &str) -> Option<Wanted<'a>> {
+    let schema = schema?;
+    Some(Wanted::of(schema, schema.get("properties")?.get(name)?))
 }
 
 /// Whether the schema may know of arguments that it does not list as properties.
@@ -68,32 +88,6 @@ fn is_open(schema: &JsonObject) -> bool {
         ["patternProperties", "$ref", "$dynamicRef", "allOf", "anyOf", "oneOf", "if", "dependentSchemas"];
     let more = schema.get("additionalProperties").is_some_and(|more| *more != Value::Bool(false));
     more || ELSEWHERE.iter().any(|keyword| schema.contains_key(*keyword))
-}
-
-fn kinds(property: &Value) -> Vec<&str> {
-    match property.get("type") {
-        Some(Value::String(kind)) => vec![kind],
-        Some(Value::Array(kinds)) => kinds.iter().filter_map(Value::as_str).collect(),
-        _ => Vec::new(),
-    }
-}
-
-/// A type that does not exist forbids nothing.
-fn is_a(value: &Value, kind: &str) -> bool {
-    match kind {
-        "string" => value.is_string(),
-        "boolean" => value.is_boolean(),
-        "array" => value.is_array(),
-        "object" => value.is_object(),
-        "null" => value.is_null(),
-        "number" => value.is_number(),
-        "integer" => value.as_number().is_some_and(is_whole),
-        _ => true,
-    }
-}
-
-fn is_whole(number: &Number) -> bool {
-    number.is_i64() || number.is_u64() || number.as_f64().is_some_and(|it| it.fract() == 0.0)
 }
 
 /// The arguments of a prompt, which are all text.
@@ -123,32 +117,6 @@ fn split(word: &str) -> Result<(&str, Given<'_>), String> {
         None => (name, Given::Text(value)),
     };
     if name.is_empty() { Err(format!("{word}: arguments have a name")) } else { Ok((name, given)) }
-}
-
-/// The type that the schema wants, apart from `null`.
-fn kind_of<'a>(schema: Option<&'a JsonObject>, name: &str) -> Option<&'a str> {
-    let kinds = kinds(schema?.get("properties")?.get(name)?);
-    let mut kinds = kinds.into_iter().filter(|kind| *kind != "null");
-    // If text will do, it is text.
-    let first = kinds.next()?;
-    Some(if kinds.any(|kind| kind == "string") { "string" } else { first })
-}
-
-fn read(name: &str, text: &str, kind: Option<&str>) -> Result<Value, String> {
-    let wrong = |what: &str| format!("{name}: {text:?} is not {what}");
-    match kind {
-        Some("integer") => {
-            let number: Number = text.parse().map_err(|_| wrong("an integer"))?;
-            if is_whole(&number) { Ok(Value::Number(number)) } else { Err(wrong("an integer")) }
-        }
-        Some("number") => text.parse().map(Value::Number).map_err(|_| wrong("a number")),
-        Some("boolean") => text.parse().map(Value::Bool).map_err(|_| wrong("true or false")),
-        Some(kind @ ("array" | "object")) => match (kind, serde_json::from_str(text)) {
-            ("array", Ok(value @ Value::Array(_))) | ("object", Ok(value @ Value::Object(_))) => Ok(value),
-            _ => Err(wrong(&format!("a JSON {kind}"))),
-        },
-        _ => Ok(text.into()),
-    }
 }
 
 #[cfg(test)]
@@ -196,7 +164,8 @@ mod tests {
             (&closed, json!({"n": 1, "limti": "a"}), Err("there is no argument limti; did you mean limit?")),
             (&closed, json!({"n": 1.5}), Err("n: 1.5 is not of type integer")),
             (&closed, json!({"n": 1, "limit": 3}), Err("limit: 3 is not of type null or string")),
-            (&open, json!({"x": 1}), Ok(())),
+            (&open, json!({"x": "1"}), Ok(())),
+            (&open, json!({"x": 1}), Err("x: 1 is not of type \"string\"")),
             (&combined, json!({"x": 1}), Ok(())),
         ];
         for (schema, arguments, wanted) in cases {
