@@ -247,7 +247,7 @@ impl Events {
             })
         };
         let data = field("data").collect::<Vec<_>>().join("\n");
-        if data.is_empty() || field("event").last().is_some_and(|name| name != "message") {
+        if data.is_empty() || field("event").next_back().is_some_and(|name| name != "message") {
             return;
         }
         let message: Value = serde_json::from_str(&data).unwrap_or_default();

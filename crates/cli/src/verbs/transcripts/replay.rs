@@ -77,9 +77,9 @@ impl Replay<'_> {
             Event::Said { from: Side::Server, text, .. } => {
                 let value = entry.event.value();
                 let value = if value.is_null() { Value::from(text.as_str()) } else { value };
-                self.expect(connection, entry.line, &value, later).await;
+                self.hear(connection, entry.line, &value, later).await;
             }
-            Event::Failed(refusal) => self.expect(connection, entry.line, &refused(refusal), later).await,
+            Event::Failed(refusal) => self.hear(connection, entry.line, &refused(refusal), later).await,
             Event::Withdrawn(id) => {
                 if let Some(session) = self.sessions.get_mut(&connection) {
                     session.withdraw(id);
@@ -137,7 +137,7 @@ impl Replay<'_> {
     }
 
     /// Waits for what came then, and compares.
-    async fn expect(&mut self, connection: u32, line: usize, recorded: &Value, later: &[Entry]) {
+    async fn hear(&mut self, connection: u32, line: usize, recorded: &Value, later: &[Entry]) {
         self.report.messages += 1;
         let shape = Shape::of(recorded);
         let later: Vec<Value> = later
