@@ -65,7 +65,11 @@ fn the_system_ends_it_at_the_prompt() {
     assert_eq!(screen.ended(), 130);
     screen.run("stty -a | tr ' ' '\\n' | grep -x -e -*icanon -e -*echo");
     screen.shows("\nicanon\necho\n");
-    assert!(!screen.processes().iter().any(|(_, line)| line.ends_with("contexture demo ")), "{:?}", screen.processes());
+    assert!(
+        !screen.processes().iter().any(|(_, line)| line.ends_with("contexture demo ")),
+        "{:?}",
+        screen.processes()
+    );
 }
 
 #[test]

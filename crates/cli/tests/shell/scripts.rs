@@ -35,9 +35,17 @@ fn every_verb_works_without_its_server() {
         "# what is there\n\ntools\nresources list\nprompts\ncall echo message=first\nread demo://notes/alpha\n\
          prompt greeting name=Ada\ncomplete greeting style=pi\nping -n 1\nraw tools/list {}\nhelp\nexit\ncall nothing\n",
     );
-    for words in
-        ["Says back", "demo://readme", "greeting(", "first", "user: ", "pirate", "1 of 1 answered", "\"tools\"", "Ada"]
-    {
+    for words in [
+        "Says back",
+        "demo://readme",
+        "greeting(",
+        "first",
+        "user: ",
+        "pirate",
+        "1 of 1 answered",
+        "\"tools\"",
+        "Ada",
+    ] {
         assert!(printed.contains(words), "{words}: {printed}");
     }
 }
@@ -62,7 +70,8 @@ fn results_can_be_used_in_later_lines() {
 #[test]
 fn results_are_values_and_nothing_else() {
     let nasty = r#"x' "y" $1 --save=/ {[ \ ; rm"#;
-    let script = format!("call echo message:={}\ncall echo message=$_.content[0].text -o json\n", Value::from(nasty));
+    let script =
+        format!("call echo message:={}\ncall echo message=$_.content[0].text -o json\n", Value::from(nasty));
     let printed = done(&["demo"], &script);
     let (_, last) = printed.trim_end().rsplit_once('\n').expect("two lines");
     let result: Value = serde_json::from_str(last).expect("a document");
@@ -74,13 +83,17 @@ fn results_are_values_and_nothing_else() {
 
 #[test]
 fn json_goes_over_several_lines() {
-    let printed = done(&["demo"], "call echo --json {\n  \"message\":\n    \"over\\nlines\"\n}\ncall echo message='a\nb'\n");
+    let printed = done(
+        &["demo"],
+        "call echo --json {\n  \"message\":\n    \"over\\nlines\"\n}\ncall echo message='a\nb'\n",
+    );
     assert_eq!(printed, "over\nlines\na\nb\n");
 }
 
 #[test]
 fn a_script_stops_at_the_first_line_that_fails() {
-    let script = "call echo message=one\n\n# two lines\ncall fail \\\nmessage=broken\ncall echo message=never\n";
+    let script =
+        "call echo message=one\n\n# two lines\ncall fail \\\nmessage=broken\ncall echo message=never\n";
     let (code, printed, noted) = failed(&["demo"], script);
     assert_eq!((code, printed.as_str()), (Some(5), "one\n"), "{noted}");
     assert!(noted.contains("line 4: ") && noted.contains("broken"), "{noted}");
@@ -98,7 +111,10 @@ fn a_script_can_go_on_and_still_ends_as_its_first_failure() {
 
 #[test]
 fn programs_get_documents_and_errors_as_json() {
-    let printed = done(&["demo", "-o", "json"], "call add a=1 b=2\nset format ndjson\ncall add a=2 b=2\nset format text\ncall add a=3 b=2\n");
+    let printed = done(
+        &["demo", "-o", "json"],
+        "call add a=1 b=2\nset format ndjson\ncall add a=2 b=2\nset format text\ncall add a=3 b=2\n",
+    );
     let lines: Vec<&str> = printed.lines().collect();
     let result: Value = serde_json::from_str(lines[0]).expect("a document");
     let event: Value = serde_json::from_str(lines[1]).expect("a document");

@@ -45,7 +45,8 @@ fn history_is_kept_for_the_next_shell_and_for_nobody_else() {
     let kept = std::fs::read_to_string(&file).expect("a history");
     assert!(kept.contains("remembered") && kept.contains("call greet"), "{kept}");
     assert!(!kept.contains("Secretive") && !kept.contains("hidden"), "{kept}");
-    let mode = |path: &std::path::Path| std::fs::metadata(path).expect("it is there").permissions().mode() & 0o777;
+    let mode =
+        |path: &std::path::Path| std::fs::metadata(path).expect("it is there").permissions().mode() & 0o777;
     assert_eq!((mode(&file), mode(file.parent().expect("a folder"))), (0o600, 0o700));
 
     screen.clear();

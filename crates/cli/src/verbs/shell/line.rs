@@ -31,8 +31,7 @@ impl Line {
 pub(super) fn is_open(text: &str) -> bool {
     let (_, rest) = assigned(text);
     // What is said about lines is no line.
-    !rest.trim_start().starts_with('#')
-        && matches!(Words::new(rest, None).all(), Err(why) if why == OPEN)
+    !rest.trim_start().starts_with('#') && matches!(Words::new(rest, None).all(), Err(why) if why == OPEN)
 }
 
 const OPEN: &str = "a quote or a bracket is not closed";
