@@ -4,13 +4,12 @@
 //! demo, served in this very process. Servers by URL are shown what an earlier login brought; a new one is begun only where
 //! somebody is at a terminal.
 
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use contexture::auth::Authorization;
-use contexture::client::Builder;
+use contexture::client::{Builder, Target as Way};
 use contexture::revision::Revision;
-use contexture::transport::{ChildCommand, PersonTime, Stderr, memory};
+use contexture::transport::{ChildCommand, PersonTime, Stderr, Transport, memory};
 use contexture::{Client, Error, Policy};
 use contexture_host::config::{Login, Sources, TransportSpec, load};
 use contexture_host::sampling::Models;
@@ -27,7 +26,9 @@ use crate::terminal::person::{self, Asking, Presence};
 use crate::terminal::sampling::{Answerer, sampling};
 use crate::terminal::text::safe_line;
 use crate::trace;
-use crate::trip::{Trip, Way};
+use crate::transcript::Recorder;
+use crate::trip::{self, Trip};
+use crate::{mock, recording};
 
 /// How long the probe for the modern era may take at most.
 const PROBE: Duration = Duration::from_secs(10);
@@ -148,7 +149,7 @@ fn authorization(place: &Place, target: &Target, person: &PersonTime) -> Authori
     }
     let login = place.login();
     let port = login.and_then(|login| login.callback_port);
-    let trip = Trip::new(Way::Browser, port, person.clone());
+    let trip = Trip::new(trip::Way::Browser, port, person.clone());
     known_to(Authorization::visitor(trip).client_name("contexture"), login)
 }
 
@@ -170,14 +171,45 @@ async fn open(
     manner: &Manner,
     person: &PersonTime,
 ) -> Result<Client, Failure> {
-    let policy = Policy::default();
-    let line_bytes = policy.line_bytes;
-    let builder = prepare(target, manner, person, policy)?;
-    let client = match place {
-        Place::Url(url) => builder_at(builder, place, target, person).connect(url.as_str()).await,
+    let mut builder = prepare(target, manner, person, Policy::default())?;
+    let recorder = recording::begin(place, target, target.record.as_deref())?;
+    if let Some(recorder) = recorder.clone() {
+        builder = builder.tap(move || recorder.tap());
+    }
+    let (builder, way) = way(builder, place, target, person, recorder.as_ref())?;
+    let client = builder.connect(way).await.map_err(|error| Failure::connecting(&error))?;
+    if let Some(level) = target.log {
+        client.set_log_level(level).await?;
+    }
+    Ok(client)
+}
+
+/// The way to the server alone, for those who say themselves what is said. Over HTTP, `older` is HTTP+SSE.
+pub(crate) async fn bare(
+    place: &Place,
+    target: &Target,
+    recorder: Option<&Recorder>,
+    older: bool,
+) -> Result<Box<dyn Transport>, Failure> {
+    let person = PersonTime::new();
+    let builder = prepare(target, &Manner::plain(target), &person, Policy::default())?;
+    let (builder, way) = way(builder, place, target, &person, recorder)?;
+    builder.open(way, older).await.map_err(|error| Failure::connecting(&error))
+}
+
+/// How the server is reached, and what it is to know of us.
+fn way(
+    builder: Builder,
+    place: &Place,
+    target: &Target,
+    person: &PersonTime,
+    recorder: Option<&Recorder>,
+) -> Result<(Builder, Way), Failure> {
+    Ok(match place {
+        Place::Url(url) => (builder_at(builder, place, target, person), url.as_str().into()),
         Place::Command(command) => {
             let command = ChildCommand::new(&command[0]).args(&command[1..]);
-            builder.spawn(environment(command, target)).await
+            (builder, environment(command, target, recorder).into())
         }
         Place::Configured(entry) => match &entry.transport {
             TransportSpec::Http { url, headers, sse, socket } => {
@@ -191,27 +223,27 @@ async fn open(
                 if let Some(socket) = socket {
                     builder = builder.unix_socket(socket);
                 }
-                builder_at(builder, place, target, person).connect(url.as_str()).await
+                (builder_at(builder, place, target, person), url.as_str().into())
             }
             TransportSpec::Stdio { command, args, env, cwd } => {
                 let command = ChildCommand::new(command).args(args);
                 let command =
                     env.iter().fold(command, |command, (name, value)| command.env(name, value.expose()));
                 let command = cwd.iter().fold(command, |command, folder| command.current_dir(folder));
-                builder.server_name(&entry.name).spawn(environment(command, target)).await
+                (builder.server_name(&entry.name), environment(command, target, recorder).into())
             }
         },
         Place::Demo => {
-            let (ours, theirs) = memory(line_bytes);
+            let (ours, theirs) = memory(Policy::default().line_bytes);
             tokio::spawn(demo::server(demo::Options::default()).serve(theirs));
-            builder.connect(taped(ours)).await
+            (builder, taped(ours).into())
         }
-    };
-    let client = client.map_err(|error| Failure::connecting(&error))?;
-    if let Some(level) = target.log {
-        client.set_log_level(level).await?;
-    }
-    Ok(client)
+        Place::Transcript(path) => {
+            let (ours, theirs) = memory(Policy::default().line_bytes);
+            tokio::spawn(mock::serve(mock::Book::open(path)?, theirs));
+            (builder, ours.into())
+        }
+    })
 }
 
 /// With the person's own headers, and a login where these say nothing about who asks.
@@ -223,15 +255,26 @@ fn builder_at(builder: Builder, place: &Place, target: &Target, person: &PersonT
     builder.authorization(authorization(place, target, person))
 }
 
-/// With the variables that the person names.
-pub(crate) fn environment(command: ChildCommand, target: &Target) -> ChildCommand {
+/// With the variables that the person names; what it writes to standard error is kept by whoever records.
+pub(crate) fn environment(
+    command: ChildCommand,
+    target: &Target,
+    recorder: Option<&Recorder>,
+) -> ChildCommand {
     let command = target.env.iter().fold(command, |command, variable| match variable.split_once('=') {
         Some((name, value)) => command.env(name, value),
         None => command.inherit_env(variable),
     });
-    if target.verbose {
-        command.stderr(Stderr::Lines(Arc::new(|line| note(&safe_line(line)))))
-    } else {
-        command
+    if !target.verbose && recorder.is_none() {
+        return command;
     }
+    let (verbose, recorder) = (target.verbose, recorder.cloned());
+    command.stderr(Stderr::lines(move |line| {
+        if verbose {
+            note(&safe_line(line));
+        }
+        if let Some(recorder) = &recorder {
+            recorder.stderr(line);
+        }
+    }))
 }

@@ -18,3 +18,4 @@ mod tls;
 pub mod upstream;
 
 pub use host::{Host, Services};
+pub use tls::choose_cryptography;

@@ -3,7 +3,7 @@
 use url::{Host, Url};
 
 /// One provider for the whole process, whoever comes first.
-pub(crate) fn choose_cryptography() {
+pub fn choose_cryptography() {
     if rustls::crypto::CryptoProvider::get_default().is_none() {
         // Somebody else may have been quicker.
         let _ = rustls::crypto::ring::default_provider().install_default();

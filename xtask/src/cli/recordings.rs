@@ -72,7 +72,8 @@ pub fn run(args: &[String]) -> Result<(), String> {
     for (name, steps) in RECORDINGS {
         let file = folder.join(format!("{name}.svg"));
         let shown = played(&target.join("debug/contexture"), steps)?;
-        std::fs::write(&file, svg::picture(&shown, COLUMNS)).map_err(|error| format!("{}: {error}", file.display()))?;
+        std::fs::write(&file, svg::picture(&shown, COLUMNS))
+            .map_err(|error| format!("{}: {error}", file.display()))?;
         println!("wrote docs/recordings/{name}.svg");
     }
     Ok(())

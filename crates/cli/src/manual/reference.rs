@@ -24,7 +24,8 @@ pub(crate) fn reference() -> String {
     let shared: Vec<&Arg> = target.get_arguments().collect();
     let mut page = HEAD.to_owned();
     // Writing to a string does not fail.
-    let _ = write!(page, "\n## Exit codes\n\n```text\n{}\n```\n", exit::HELP);
+    let codes = exit::HELP.trim_start_matches("Exit codes:\n");
+    let _ = write!(page, "\n## Exit codes\n\n```text\n{codes}\n```\n");
     let _ = write!(page, "\n## {SHARED}\n\n");
     shared.iter().for_each(|argument| of_argument(&mut page, argument));
     let shared: Vec<Id> = shared.iter().map(|argument| argument.get_id().clone()).collect();
@@ -43,6 +44,7 @@ fn of_verb(page: &mut String, verb: &mut clap::Command, name: &str, shared: &[Id
     let about = verb.get_long_about().or(verb.get_about()).map(ToString::to_string).unwrap_or_default();
     let usage = verb.render_usage().to_string();
     let usage = usage.strip_prefix("Usage: ").unwrap_or(&usage).to_owned();
+    let about = sentence(&about);
     let _ = write!(page, "\n### `{name}`\n\n{about}\n\n```text\n{}\n```\n", usage.trim());
     of_arguments(page, verb, shared);
     let examples = examples::of(verb.get_name());
@@ -86,14 +88,25 @@ fn of_arguments(page: &mut String, verb: &clap::Command, shared: &[Id]) {
 }
 
 fn of_argument(page: &mut String, argument: &Arg) {
+    // Which server is meant is said once, and the same for all.
+    if argument.get_id() == "server" && argument.get_value_names().is_some_and(|names| names == ["TARGET"]) {
+        let _ = writeln!(page, "- `TARGET`: [which server](#which-server).");
+        return;
+    }
     let help = argument.get_long_help().or(argument.get_help()).map(ToString::to_string).unwrap_or_default();
-    let help = help.replace('\n', " ");
+    let help = sentence(&help.replace('\n', " "));
     let values = argument.get_possible_values();
     let values: Vec<&str> =
         values.iter().filter(|one| !one.is_hide_set()).map(|one| one.get_name()).collect();
     let takes = argument.get_action().takes_values() && !values.is_empty();
     let values = if takes { format!(" One of {}.", values.join(", ")) } else { String::new() };
     let _ = writeln!(page, "- `{}`: {help}{values}", label(argument));
+}
+
+/// Help leaves the last full stop out.
+fn sentence(text: &str) -> String {
+    let text = text.trim_end();
+    if text.ends_with(['.', ':', '…']) || text.is_empty() { text.to_owned() } else { format!("{text}.") }
 }
 
 /// An argument as it is typed.

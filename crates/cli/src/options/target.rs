@@ -54,6 +54,12 @@ pub(crate) struct Target {
     /// A header for every request to the server's URL, such as `Authorization: Bearer …`; can be repeated.
     #[arg(long = "header", short = 'H', value_name = "NAME: VALUE", value_parser = header)]
     pub(crate) headers: Vec<(String, String)>,
+    /// Keeps everything that is said in this file, a transcript, without secrets.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) record: Option<PathBuf>,
+    /// Keeps secrets in what is recorded, too.
+    #[arg(long)]
+    pub(crate) no_redact: bool,
     /// A configuration to look names up in, ours or another host's; can be repeated. Without one: contexture.json, here and the
     /// user's own, and after these the files of other hosts.
     #[arg(long = "config", value_name = "FILE")]

@@ -1,4 +1,4 @@
-//! Servers by a file: a program, a script in a language that says so by its name, or a configuration.
+//! Servers by a file: a program, a script in a language that says so by its name, a configuration, or a transcript.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -13,13 +13,16 @@ use crate::nearest;
 const INTERPRETERS: &[(&str, &str)] =
     &[("py", "python3"), ("js", "node"), ("mjs", "node"), ("cjs", "node"), ("ts", "node"), ("mts", "node")];
 const CONFIGURATIONS: &[&str] = &["json", "jsonc", "toml"];
+const TRANSCRIPT: &str = "jsonl";
 
 /// Whether a word is a path: it has a folder in it, or an ending that we know.
 pub(super) fn is_meant(word: &str) -> bool {
     let word = split(word).0;
     word.contains(['/', std::path::MAIN_SEPARATOR]) || {
         let ending = ending(Path::new(word));
-        INTERPRETERS.iter().any(|(known, _)| *known == ending) || CONFIGURATIONS.contains(&ending)
+        INTERPRETERS.iter().any(|(known, _)| *known == ending)
+            || CONFIGURATIONS.contains(&ending)
+            || ending == TRANSCRIPT
     }
 }
 
@@ -32,6 +35,9 @@ pub(super) fn find(word: &str) -> Result<Place, Failure> {
         return Err(Failure::usage(format!("{} is a folder, not a server", path.display())));
     }
     let ending = ending(path);
+    if ending == TRANSCRIPT {
+        return Ok(Place::Transcript(path.to_owned()));
+    }
     if CONFIGURATIONS.contains(&ending) {
         return in_configuration(path, name);
     }

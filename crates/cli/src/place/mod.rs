@@ -27,6 +27,8 @@ pub(crate) enum Place {
     Command(Vec<OsString>),
     /// As a configuration says.
     Configured(Box<ServerEntry>),
+    /// A transcript, which is played in this very process.
+    Transcript(PathBuf),
 }
 
 impl Place {

@@ -78,6 +78,7 @@ fn found(options: &Bridging) -> Result<ServerEntry, Failure> {
         Place::Url(url) => TransportSpec::Http { url, headers: Vec::new(), sse: false, socket: None },
         Place::Command(command) => started(&command)?,
         Place::Demo => started(&[ourselves()?, "demo".into()])?,
+        Place::Transcript(path) => started(&[ourselves()?, "mock".into(), path.into()])?,
     };
     Ok(ServerEntry::new("server", transport, Origin::command_line()))
 }

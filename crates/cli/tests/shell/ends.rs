@@ -21,7 +21,7 @@ fn control_c_ends_the_call_and_not_the_shell() {
 fn control_c_ends_a_question_and_the_keyboard_is_free_again() {
     let screen = shell("demo");
     screen.run("call greet greeting=Hello");
-    screen.shows("name: ");
+    screen.shows("\n  name:");
     screen.keys(&["C-c"]);
     screen.shows("contexture: interrupted\n");
     for number in 1..=3 {
@@ -43,7 +43,7 @@ fn control_c_at_the_prompt_empties_the_line() {
 fn a_server_that_dies_is_said_and_can_be_started_again() {
     let screen = shell("-- contexture demo");
     says(&screen, "call add a=1 b=2", "($1)");
-    kill(&screen, "contexture demo ");
+    kill(&screen, "demo ");
     screen.shows("(the server is gone; `reconnect` starts again)");
     says(&screen, "call add a=1 b=2", "contexture: the connection is over");
     screen.clear();
@@ -61,7 +61,7 @@ fn the_system_ends_it_at_the_prompt() {
     let screen = shell("-- contexture demo");
     screen.keys(&["half a line"]);
     screen.shows("demo> half a line");
-    kill(&screen, "contexture shell -- contexture demo ");
+    kill(&screen, "shell -- contexture demo ");
     assert_eq!(screen.ended(), 130);
     screen.run("stty -a | tr ' ' '\\n' | grep -x -e -*icanon -e -*echo");
     screen.shows("\nicanon\necho\n");
@@ -79,11 +79,15 @@ fn a_terminal_that_goes_away_takes_the_server_with_it() {
     screen.is_deserted();
 }
 
-/// Ends the one program with this command line.
+/// Ends the one program of ours with these words.
 #[track_caller]
 fn kill(screen: &Screen, line: &str) {
     let processes = screen.processes();
-    let (number, _) = processes.iter().find(|(_, known)| known.ends_with(line)).expect("it runs");
+    let is_meant = |known: &str| {
+        known.rsplit_once("/contexture ").map_or(known, |(_, rest)| rest).trim_start_matches("contexture ")
+            == line
+    };
+    let (number, _) = processes.iter().find(|(_, known)| is_meant(known)).expect("it runs");
     let done = Command::new("kill").args(["-TERM", &number.to_string()]).status().expect("kill runs");
     assert!(done.success());
 }

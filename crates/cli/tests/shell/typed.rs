@@ -33,7 +33,7 @@ fn history_is_kept_for_the_next_shell_and_for_nobody_else() {
     says(&screen, "call echo message=remembered", "($1)");
     says(&screen, " call echo message=hidden", "($2)");
     screen.run("call greet greeting=Hello");
-    screen.shows("name: ");
+    screen.shows("\n  name:");
     screen.run("Secretive");
     screen.shows("Send this?");
     screen.run("y");

@@ -20,7 +20,7 @@ use crate::model::{
 use crate::revision::Revision;
 #[cfg(feature = "http-client")]
 use crate::transport::http::Proof;
-use crate::transport::{ChildCommand, PersonTime};
+use crate::transport::{ChildCommand, PersonTime, Tap, Transport};
 use crate::{Policy, Result};
 
 /// A client in the making.
@@ -246,6 +246,20 @@ impl Builder {
     pub fn unix_socket(mut self, path: impl Into<std::path::PathBuf>) -> Self {
         self.config.http.unix_socket = Some(path.into());
         self
+    }
+
+    /// Lets somebody listen to what passes: called for every connection that is opened, also those that are given up
+    /// before or after the handshake.
+    #[must_use]
+    pub fn tap(mut self, taps: impl Fn() -> Box<dyn Tap> + Send + Sync + 'static) -> Self {
+        self.config.taps = Some(Arc::new(taps));
+        self
+    }
+
+    /// The way to a server and nothing more, for those who speak the protocol themselves: no handshake, no responders.
+    /// `older` is for URLs, and means HTTP+SSE.
+    pub async fn open(self, target: impl Into<Target>, older: bool) -> Result<Box<dyn Transport>> {
+        Ok(target.into().0.transport(&self.config, older).await?.transport)
     }
 
     /// Connects to a server at a URL, or over a transport.

@@ -3,13 +3,14 @@
 use std::fmt;
 use std::sync::Arc;
 
+use super::config::Config;
 use super::connection::Connection;
 use super::hub::Hub;
 use super::live::Live;
 use crate::engine::Reach;
 #[cfg(feature = "http-client")]
 use crate::transport::http::{Address, Fetch, HttpTransport, open_pair};
-use crate::transport::{ChildCommand, ChildTransport, Transport};
+use crate::transport::{ChildCommand, ChildExit, ChildTransport, PersonTime, Side, Tapped, Transport};
 use crate::{Error, Result};
 
 /// What a client connects to: the URL of a server, or a [`Transport`] that leads to one.
@@ -24,6 +25,13 @@ impl fmt::Debug for Target {
 impl<T: Transport> From<T> for Target {
     fn from(transport: T) -> Self {
         Self(Source::Given(Some(Box::new(transport))))
+    }
+}
+
+/// A server that is started.
+impl From<ChildCommand> for Target {
+    fn from(command: ChildCommand) -> Self {
+        Self(Source::Child(command))
     }
 }
 
@@ -93,44 +101,60 @@ impl Source {
 
     /// Opens a way to the server; `older` is for HTTP, and means the transport of the first revision.
     pub(super) async fn open(&mut self, hub: &Arc<Hub>, older: bool) -> Result<Live> {
+        let Opened { transport, exit, person } = self.transport(&hub.config, older).await?;
+        Ok(Live { link: Connection::start(transport, exit, person, hub) })
+    }
+
+    /// The way alone; somebody may listen to it.
+    pub(super) async fn transport(&mut self, config: &Config, older: bool) -> Result<Opened> {
         #[cfg(not(feature = "http-client"))]
         let _ = older;
-        let link = match self {
+        let mut opened = match self {
             Self::Given(transport) => {
                 let transport = transport
                     .take()
                     .ok_or_else(|| Error::Closed("this transport cannot be opened again".into()))?;
-                Connection::start(transport, None, hub.config.person.clone(), hub)
+                Opened { transport, exit: None, person: config.person.clone() }
             }
             Self::Child(command) => {
-                let child = ChildTransport::spawn(command, &hub.config.policy)?;
-                let exit = child.exit();
-                Connection::start(Box::new(child), Some(exit), hub.config.person.clone(), hub)
+                let child = ChildTransport::spawn(command, &config.policy)?;
+                Opened { exit: Some(child.exit()), transport: Box::new(child), person: config.person.clone() }
             }
             #[cfg(feature = "http-client")]
             Self::Url(place) => {
-                let transport = place.open(hub, older).await?;
+                let transport = Box::new(place.open(config, older).await?);
                 // Whoever counts for the application counts logins, too.
                 let logins = place.way.as_ref().map(|(_, fetch)| fetch.person().clone());
-                Connection::start(Box::new(transport), None, hub.config.person.clone().or(logins), hub)
+                let person = config.person.clone().or(logins);
+                Opened { transport, exit: None, person }
             }
         };
-        Ok(Live { link })
+        if let Some(taps) = &config.taps {
+            opened.transport = Box::new(Tapped::boxed(opened.transport, Side::Client, taps()));
+        }
+        Ok(opened)
     }
+}
+
+/// A way to a server.
+pub(super) struct Opened {
+    pub(super) transport: Box<dyn Transport>,
+    exit: Option<ChildExit>,
+    person: Option<PersonTime>,
 }
 
 #[cfg(feature = "http-client")]
 impl Place {
-    async fn open(&mut self, hub: &Arc<Hub>, older: bool) -> Result<HttpTransport> {
-        let policy = &hub.config.policy;
+    async fn open(&mut self, config: &Config, older: bool) -> Result<HttpTransport> {
+        let policy = &config.policy;
         let (address, fetch) = match &self.way {
             Some(way) => way.clone(),
             None => {
                 let address = Address::parse(&self.url)?;
-                if address.is_exposed() && hub.config.http.unix_socket.is_none() {
+                if address.is_exposed() && config.http.unix_socket.is_none() {
                     tracing::warn!(%address, "not encrypted: others can read and change what is said");
                 }
-                let fetch = Arc::new(Fetch::new(&address, &hub.config.http, policy)?);
+                let fetch = Arc::new(Fetch::new(&address, &config.http, policy)?);
                 self.way.insert((address, fetch)).clone()
             }
         };

@@ -16,7 +16,6 @@
 //! ```
 
 mod peer;
-mod recording;
 #[cfg(feature = "server")]
 mod replay;
 #[cfg(all(feature = "server", feature = "client"))]
@@ -24,7 +23,6 @@ mod story;
 mod transcript;
 
 pub use peer::RawPeer;
-pub use recording::Recording;
 #[cfg(all(feature = "server", feature = "client"))]
 pub use story::{Story, Wiring, connect, connect_with, stories};
-pub use transcript::{Entry, Side, Transcript};
+pub use transcript::{Entry, Recording, Side, Transcript};

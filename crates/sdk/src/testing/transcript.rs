@@ -7,28 +7,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
+pub use crate::transport::Side;
+use crate::transport::{Passed, Tap, Tapped};
 use crate::{Error, Result};
 
-/// Who sent a message.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Side {
-    /// The client.
-    Client,
-    /// The server.
-    Server,
-}
-
-impl Side {
-    /// The one at the other end.
-    #[must_use]
-    pub fn other(self) -> Self {
-        match self {
-            Self::Client => Self::Server,
-            Self::Server => Self::Client,
-        }
-    }
-}
+/// A transport that keeps a record of everything that passes, in a [`Transcript`].
+pub type Recording<T> = Tapped<T>;
 
 /// One message of a transcript.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -102,6 +86,14 @@ impl Transcript {
             })
             .collect();
         Ok(Self(Arc::new(Mutex::new(entries?))))
+    }
+}
+
+impl Tap for Transcript {
+    fn passed(&mut self, what: Passed<'_>) {
+        if let Passed::Message { from, line, .. } = what {
+            self.record(from, line);
+        }
     }
 }
 

@@ -13,6 +13,7 @@ mod memory;
 #[cfg(feature = "client")]
 mod person;
 mod stdio;
+mod tap;
 
 use std::io;
 use std::task::{Context, Poll};
@@ -30,6 +31,7 @@ pub use memory::{MemoryTransport, memory};
 #[cfg(feature = "client")]
 pub use person::{Asked, PersonTime};
 pub use stdio::StdioTransport;
+pub use tap::{Passed, Side, Tap, Tapped};
 
 /// A connection that carries messages both ways.
 ///

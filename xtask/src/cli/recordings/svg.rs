@@ -27,7 +27,11 @@ pub fn picture(text: &str, columns: u16) -> String {
     for (number, line) in lines.iter().enumerate() {
         let y = MARGIN + (number + 1) * LINE - 5;
         // Writing to a string does not fail.
-        let _ = writeln!(svg, "<text x=\"{MARGIN}\" y=\"{y}\" xml:space=\"preserve\">{}</text>", spans(line, &mut look));
+        let _ = writeln!(
+            svg,
+            "<text x=\"{MARGIN}\" y=\"{y}\" xml:space=\"preserve\">{}</text>",
+            spans(line, &mut look)
+        );
     }
     svg + "</svg>\n"
 }
@@ -83,7 +87,9 @@ fn spans(line: &str, look: &mut Look) -> String {
                 text
             }
             // Another sequence than a colour: its text is what is left of it.
-            (_, None) => part.trim_start_matches(|char: char| !char.is_alphabetic()).get(1..).unwrap_or_default(),
+            (_, None) => {
+                part.trim_start_matches(|char: char| !char.is_alphabetic()).get(1..).unwrap_or_default()
+            }
         };
         let text = text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
         match look.classes() {
@@ -98,7 +104,8 @@ fn spans(line: &str, look: &mut Look) -> String {
 /// Without colours.
 fn plain(line: &str) -> String {
     let parts = line.split('\u{1b}').enumerate();
-    let texts = parts.map(|(number, part)| if number == 0 { part } else { part.split_once('m').map_or("", |it| it.1) });
+    let texts = parts
+        .map(|(number, part)| if number == 0 { part } else { part.split_once('m').map_or("", |it| it.1) });
     texts.collect()
 }
 
@@ -107,7 +114,12 @@ mod tests {
     #[test]
     fn colours_become_classes_and_text_stays_text() {
         let svg = super::picture("\u{1b}[1mbold\u{1b}[0m <a> & \u{1b}[32mgreen\u{1b}[39m\n$ \n\n", 20);
-        assert!(svg.contains("<tspan class=\"b\">bold</tspan> &lt;a&gt; &amp; <tspan class=\"c32\">green</tspan></text>"), "{svg}");
+        assert!(
+            svg.contains(
+                "<tspan class=\"b\">bold</tspan> &lt;a&gt; &amp; <tspan class=\"c32\">green</tspan></text>"
+            ),
+            "{svg}"
+        );
         assert_eq!(svg.matches("<text").count(), 1, "{svg}");
     }
 }

@@ -38,7 +38,7 @@ impl Launch {
         match place {
             Place::Command(words) => {
                 let child = ChildCommand::new(words.first()?).args(words.get(1..)?);
-                let child = environment(child, target);
+                let child = environment(child, target, None);
                 Some(Self { words: words.clone(), folder: None, path: own, child })
             }
             Place::Configured(entry) => {
@@ -48,7 +48,7 @@ impl Launch {
                 let child = cwd.iter().fold(child, |child, folder| child.current_dir(folder));
                 let path = env.get("PATH").map(|path| OsString::from(path.expose()));
                 let words = std::iter::once(command).chain(args).map(OsString::from).collect();
-                let child = environment(child, target);
+                let child = environment(child, target, None);
                 Some(Self { words, folder: cwd.clone(), path: path.or(own), child })
             }
             _ => None,

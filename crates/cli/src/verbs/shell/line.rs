@@ -100,6 +100,7 @@ impl<'a> Words<'a> {
             self.at += 1;
             match char {
                 '\'' => self.quoted(&mut word)?,
+                '"' if word.ends_with(":=") => self.json_string(&mut word)?,
                 '"' => self.double_quoted(&mut word)?,
                 // At the end of a line: it goes on in the next one.
                 '\\' => word.extend(self.next().map(Some).ok_or(OPEN)?.filter(|char| *char != '\n')),
@@ -297,6 +298,7 @@ mod tests {
             ),
             ("say '$it' $$5 \"$$\" $", &["say", "$it", "$5", "$", "$"]),
             ("call x \\\n a=1 b=\\\n2 \\\n", &["call", "x", "a=1", "b=2"]),
+            ("call x a:=\"it $it\"", &["call", "x", "a:=\"it $it\""]),
             ("prompt x a=$it.sum", &["prompt", "x", "a=3"]),
             ("", &[]),
         ];
