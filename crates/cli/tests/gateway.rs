@@ -22,6 +22,8 @@ mod bounds;
 mod ends;
 #[path = "gateway/headers.rs"]
 mod headers;
+#[path = "gateway/late.rs"]
+mod late;
 #[path = "gateway/logins.rs"]
 mod logins;
 #[path = "gateway/mixed.rs"]
@@ -32,3 +34,5 @@ mod names;
 mod processes;
 #[path = "gateway/rights.rs"]
 mod rights;
+#[path = "gateway/watching.rs"]
+mod watching;

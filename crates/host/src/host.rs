@@ -221,6 +221,10 @@ impl Source for Host {
     fn parked(&self) -> usize {
         Self::parked(self)
     }
+
+    fn audit_lost(&self) -> u64 {
+        self.gateway.consent.audit_lost()
+    }
 }
 
 impl std::fmt::Debug for Host {
@@ -234,7 +238,7 @@ fn declared(offer: &Offer) -> Declared {
     let mut capabilities = offer.capabilities.clone();
     // Tasks have methods of their own, which are not passed on.
     capabilities.tasks = None;
-    Declared { capabilities, instructions: offer.instructions.clone() }
+    Declared { capabilities: Arc::new(capabilities), instructions: offer.instructions.clone() }
 }
 
 fn settings(config: &Config, state: Option<PathBuf>) -> Settings {

@@ -13,6 +13,8 @@ mod scripted;
 mod answers;
 #[path = "gateway/asks.rs"]
 mod asks;
+#[path = "gateway/begun.rs"]
+mod begun;
 #[path = "gateway/calls.rs"]
 mod calls;
 #[path = "gateway/changes.rs"]
@@ -23,6 +25,8 @@ mod consent;
 mod deaths;
 #[path = "gateway/failures.rs"]
 mod failures;
+#[path = "gateway/gone.rs"]
+mod gone;
 #[path = "gateway/parked.rs"]
 mod parked;
 #[path = "gateway/people.rs"]
@@ -31,5 +35,7 @@ mod people;
 mod reload;
 #[path = "gateway/signals.rs"]
 mod signals;
+#[path = "gateway/together.rs"]
+mod together;
 #[path = "gateway/told.rs"]
 mod told;

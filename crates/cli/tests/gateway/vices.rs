@@ -110,8 +110,11 @@ impl Server {
             }
             "ask" => self.ask(id, message),
             "later" => {
-                // Asks when no call is under way any more, and notes what it is told.
+                // Asks and logs when no call is under way any more, and notes what it is told.
                 self.text(id, "done");
+                let late = json!({ "level": "emergency", "data": "late" });
+                self.out()
+                    .say(&json!({ "jsonrpc": "2.0", "method": "notifications/message", "params": late }));
                 let form = json!({ "message": "Out of turn?", "requestedSchema": { "type": "object", "properties": {} } });
                 for (number, method, params) in [
                     (1, "elicitation/create", form),

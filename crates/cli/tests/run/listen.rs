@@ -56,6 +56,28 @@ async fn a_server_that_does_not_start_is_seen_from_outside_and_hides_no_other() 
     assert!(!metrics.contains(secret) && !ready.to_string().contains(secret));
 }
 
+/// Row J28 of the threats: a log that loses lines is seen from outside, as many times as it does.
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn lines_that_the_audit_lost_are_counted_where_operators_look() {
+    let home = Home::new();
+    let content =
+        json!({ "servers": { "one": home.demo() }, "policy": { "default": "allow" }, "audit": "/dev/full" });
+    let config = home.write("contexture.json", &content);
+    let gateway = Gateway::start(&home, &["run", "--config", &config, "--listen", "127.0.0.1:0"]);
+    let lost = || {
+        let page = gateway.get("/metrics", None);
+        let line = page
+            .lines()
+            .find_map(|line| line.strip_prefix(r#"contexture_dropped_total{what="audit_line"} "#));
+        line.and_then(|count| count.parse::<u64>().ok()).unwrap_or_else(|| panic!("not counted: {page}"))
+    };
+    assert_eq!(lost(), 0);
+    let client = gateway.client().await;
+    client.call("one__echo", json!({ "message": "x" })).await.expect("an answer");
+    assert_eq!(lost(), 2, "what was decided, and how it ended");
+}
+
 #[tokio::test]
 async fn doors_have_the_guard_of_the_endpoint() {
     let home = Home::new();

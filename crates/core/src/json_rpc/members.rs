@@ -52,6 +52,14 @@ pub fn plain_text(value: &str) -> Option<&str> {
     memchr::memchr(b'\\', inner.as_bytes()).is_none().then_some(inner)
 }
 
+/// The same, with or without escapes. Nothing, if it is no string.
+pub fn string_text(value: &str) -> Option<Cow<'_, str>> {
+    match plain_text(value) {
+        Some(plain) => Some(Cow::Borrowed(plain)),
+        None => serde_json::from_str(value).ok().map(Cow::Owned),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -14,5 +14,5 @@ mod text;
 pub use decode::{Decoder, Frame, Limits, Message, Notification, PlainCall, Refusal, Request, Response};
 pub use encode::{error_line, notification_line, request_line, result_line, result_line_with};
 pub use id::RequestId;
-pub use members::{Member, Members, plain_text};
+pub use members::{Member, Members, plain_text, string_text};
 pub use text::{lines, write_string};

@@ -101,8 +101,9 @@ pub struct ClientCapabilities {
 const QUESTION_KEYS: &str = "contexture/questions";
 
 impl ClientCapabilities {
-    /// Asks legacy servers to name their questions, under [`key::QUESTION`](super::key::QUESTION): for clients that pass
-    /// them on to where questions have keys. Servers that do not know this say nothing, which is as good.
+    /// Asks legacy servers to name their questions, under [`key::QUESTION`](super::key::QUESTION), and to say which of
+    /// them belong together, under [`key::TOGETHER`](super::key::TOGETHER): for clients that pass them on as rounds, whose
+    /// questions have keys. Servers that do not know this say nothing, and a client has to wait a moment for more.
     #[must_use]
     pub fn with_question_keys(mut self) -> Self {
         self.experimental.get_or_insert_default().insert(QUESTION_KEYS.into(), JsonObject::new().into());

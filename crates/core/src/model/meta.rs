@@ -43,6 +43,9 @@ pub mod key {
     /// as an input round. Only said to clients that [declare](super::super::ClientCapabilities::wants_question_keys) that they
     /// want it.
     pub const QUESTION: &str = "contexture/question";
+    /// Ours, too, and said beside [`QUESTION`]: the keys of all questions that the server asks at once and that make one
+    /// round, this one's among them.
+    pub const TOGETHER: &str = "contexture/together";
 
     /// Every key that is reserved.
     pub const ALL: [&str; 11] = [

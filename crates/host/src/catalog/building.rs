@@ -6,7 +6,7 @@
 //! get that one's calls.
 
 use std::collections::{HashMap, HashSet};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use contexture::Principal;
 use contexture::model::{CacheScope, ResourceTemplate, Tool};
@@ -175,6 +175,7 @@ impl Building {
                     pin: listed.pin,
                     item,
                     concealed: false,
+                    mirrors: OnceLock::new(),
                 });
             }
         }

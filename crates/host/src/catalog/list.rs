@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use contexture::json_rpc::{Members, write_string};
+use contexture::json_rpc::{Members, string_text, write_string};
 use contexture::model::{CacheScope, ErrorObject, Method};
 use contexture::revision::Revision;
 
@@ -195,7 +195,7 @@ fn put_pages(meta: &str, scheme: &str, edits: &mut Edits<'_>) {
     let nested = text::member(meta, "ui").and_then(|ui| text::member(ui, "resourceUri"));
     let flat = text::member(meta, "ui/resourceUri");
     for value in nested.into_iter().chain(flat) {
-        if let Some(uri) = text::string(value) {
+        if let Some(uri) = string_text(value) {
             edits.put_string(value, &names::under(&uri, scheme));
         }
     }

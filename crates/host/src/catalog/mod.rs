@@ -173,11 +173,16 @@ impl Catalog {
         }
     }
 
-    /// The server that a name or URI would belong to but that is not there, and why not: for an error that helps.
-    pub fn absent(&self, name: &str) -> Option<(&Arc<ServerEntry>, &str)> {
+    /// The server whose name a name or URI begins with.
+    pub(crate) fn owner(&self, name: &str) -> Option<usize> {
         let by_name = || names::slug_of(name).and_then(|slug| self.slugs.get(slug));
         let by_uri = || names::taken_apart(name).and_then(|(scheme, _)| self.schemes.get(&scheme));
-        let served = self.served.get(*by_name().or_else(by_uri)?)?;
+        by_name().or_else(by_uri).copied()
+    }
+
+    /// The server that a name or URI would belong to but that is not there, and why not: for an error that helps.
+    pub fn absent(&self, name: &str) -> Option<(&Arc<ServerEntry>, &str)> {
+        let served = self.served.get(self.owner(name)?)?;
         served.offer.as_ref().err().map(|why| (&served.entry, why.as_str()))
     }
 

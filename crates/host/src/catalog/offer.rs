@@ -7,7 +7,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use contexture::json_rpc::Members;
+use contexture::json_rpc::{Members, string_text};
 use contexture::model::{Cursor, Method, Prompt, Resource, ResourceTemplate, ServerCapabilities, Tool};
 use contexture::revision::{Lower, Revision};
 use serde::Serialize;
@@ -176,7 +176,7 @@ impl Offer {
         for member in Members::of(result) {
             match &*member.name {
                 name if name == T::MEMBER => list = Some(member.value),
-                "nextCursor" => next = text::string(member.value).map(Cow::into_owned),
+                "nextCursor" => next = string_text(member.value).map(Cow::into_owned),
                 _ => {}
             }
         }
@@ -262,7 +262,7 @@ pub(super) fn value_of<T: Serialize>(item: &T) -> Value {
 
 /// What an item is called, as far as that can be said of one that cannot be read.
 fn subject<T: Item>(item: &str) -> String {
-    let key = text::member(item, T::KEY).and_then(text::string);
+    let key = text::member(item, T::KEY).and_then(string_text);
     key.map_or_else(|| format!("one of {}", T::MEMBER), Cow::into_owned)
 }
 

@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 
 use bytes::Bytes;
-use contexture::json_rpc::Members;
+use contexture::json_rpc::{Members, string_text};
 use contexture::model::Method;
 use memchr::memmem;
 
@@ -57,7 +57,7 @@ impl<'a> Walk<'a> {
     }
 
     fn block(&mut self, block: &'a str) {
-        let kind = text::member(block, "type").and_then(text::string);
+        let kind = text::member(block, "type").and_then(string_text);
         match kind.as_deref() {
             Some("resource_link") => self.contents(block),
             Some("resource") => {
@@ -72,7 +72,7 @@ impl<'a> Walk<'a> {
     /// What has a URI of its own.
     fn contents(&mut self, contents: &'a str) {
         for member in Members::of(contents).filter(|member| member.name == "uri") {
-            if let Some(uri) = text::string(member.value) {
+            if let Some(uri) = string_text(member.value) {
                 self.edits.put_string(member.value, &names::under(&uri, &self.scheme));
             }
         }

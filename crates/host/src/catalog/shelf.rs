@@ -1,9 +1,10 @@
 //! One list of the catalog: its items in order, and by name.
 
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use contexture::model::{Prompt, Resource, ResourceTemplate, Tool};
+use contexture::server::Mirrors;
 
 use super::offer::{Item, Listed, Offer};
 use crate::config::{Filter, ServerEntry};
@@ -26,6 +27,8 @@ pub struct Route<T = Tool> {
     pub(super) item: usize,
     /// Lists leave it out.
     pub(super) concealed: bool,
+    /// Of a tool that was called, what headers repeat of its arguments.
+    pub(super) mirrors: OnceLock<Mirrors>,
 }
 
 /// What can be a list of the catalog.
@@ -61,6 +64,13 @@ macro_rules! shelved {
             }
         })*
     };
+}
+
+impl Route {
+    /// The arguments that headers of modern HTTP requests repeat.
+    pub fn mirrors(&self) -> &Mirrors {
+        self.mirrors.get_or_init(|| Mirrors::of(&self.definition))
+    }
 }
 
 shelved! {

@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use bytes::Bytes;
-use contexture::json_rpc::{Members, plain_text, write_string};
+use contexture::json_rpc::{Members, write_string};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
@@ -54,14 +54,6 @@ impl<'a> Edits<'a> {
 /// The value of a member of an object.
 pub(super) fn member<'a>(object: &'a str, name: &str) -> Option<&'a str> {
     Members::of(object).find(|member| member.name == name).map(|member| member.value)
-}
-
-/// What a text says, if it is a string.
-pub(super) fn string(value: &str) -> Option<Cow<'_, str>> {
-    match plain_text(value) {
-        Some(plain) => Some(Cow::Borrowed(plain)),
-        None => serde_json::from_str(value).ok().map(Cow::Owned),
-    }
 }
 
 /// The elements of an array.

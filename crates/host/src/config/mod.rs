@@ -114,6 +114,8 @@ pub struct Limits {
     pub parked_calls: usize,
     /// How long one of these waits.
     pub park_time: Duration,
+    /// Resources that everybody watches together; of one principal, half of it.
+    pub watched_resources: usize,
     /// Connections to one server.
     pub connections: usize,
     /// How long a list waits for a server that has not told yet what it offers.
@@ -131,6 +133,7 @@ impl Default for Limits {
             concurrent_calls: 64,
             parked_calls: 256,
             park_time: Duration::from_secs(300),
+            watched_resources: 10_000,
             connections: 64,
             list_grace: Duration::from_secs(10),
             drain_time: Duration::from_secs(10),

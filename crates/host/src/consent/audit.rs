@@ -8,8 +8,8 @@
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use ring::digest::{SHA256, digest};
@@ -95,19 +95,27 @@ pub(super) struct Audit {
     config: Option<AuditConfig>,
     /// The file while it works.
     file: Mutex<Option<File>>,
-    lost: AtomicU64,
+    /// Lines that were not written, here and in those before this one.
+    lost: Arc<AtomicU64>,
+    /// Whether people know that it fails.
+    told: AtomicBool,
 }
 
 impl Audit {
-    pub(super) fn open(config: Option<AuditConfig>) -> Self {
-        let audit = Self { config, file: Mutex::new(None), lost: AtomicU64::new(0) };
+    pub(super) fn open(config: Option<AuditConfig>, lost: Arc<AtomicU64>) -> Self {
+        let audit = Self { config, file: Mutex::new(None), lost, told: AtomicBool::new(false) };
         if let Some(config) = &audit.config {
             match open(&config.path) {
                 Ok(file) => *audit.file.lock().unwrap_or_else(PoisonError::into_inner) = Some(file),
-                Err(error) => audit.failed(config, &error),
+                Err(error) => audit.tell(config, &error),
             }
         }
         audit
+    }
+
+    /// Another one takes its place, and goes on counting.
+    pub(super) fn followed_by(&self, config: Option<AuditConfig>) -> Self {
+        Self::open(config, Arc::clone(&self.lost))
     }
 
     pub(super) fn is_as(&self, config: Option<&AuditConfig>) -> bool {
@@ -140,13 +148,14 @@ impl Audit {
         if let Err(error) = &written {
             // The next line tries anew: a disk that was full may have room then.
             *file = None;
-            self.failed(config, error);
+            self.lost.fetch_add(1, Ordering::Relaxed);
+            self.tell(config, error);
         }
         written
     }
 
-    fn failed(&self, config: &AuditConfig, error: &io::Error) {
-        if self.lost.fetch_add(1, Ordering::Relaxed) == 0 {
+    fn tell(&self, config: &AuditConfig, error: &io::Error) {
+        if !self.told.swap(true, Ordering::Relaxed) {
             let path = config.path.display();
             tracing::warn!(%path, %error, required = config.required, "the audit log cannot be written");
         }

@@ -81,7 +81,7 @@ impl Consent {
     pub fn open(settings: Settings) -> Self {
         let current = Current {
             policy: settings.policy,
-            audit: Arc::new(Audit::open(settings.audit)),
+            audit: Arc::new(Audit::open(settings.audit, Arc::default())),
             remembered: Arc::new(Remembered::open(settings.state.as_deref())),
             state: settings.state,
         };
@@ -95,7 +95,7 @@ impl Consent {
         let audit = if before.audit.is_as(settings.audit.as_ref()) {
             Arc::clone(&before.audit)
         } else {
-            Arc::new(Audit::open(settings.audit))
+            Arc::new(before.audit.followed_by(settings.audit))
         };
         let remembered = if before.state == settings.state {
             Arc::clone(&before.remembered)
@@ -200,7 +200,7 @@ impl Consent {
         self.inner.gauge.admit_question(server)
     }
 
-    /// Lines of the audit that could not be written since it was opened.
+    /// Lines of the audit that could not be written, here and wherever it was written before.
     pub fn audit_lost(&self) -> u64 {
         self.current().audit.lost()
     }

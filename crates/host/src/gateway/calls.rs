@@ -104,7 +104,7 @@ impl Call<'_> {
         let mut again = true;
         loop {
             self.may_use_login(&mut logs_in).await?;
-            let lease = match self.target.upstream().lease(&self.who).await {
+            let lease = match self.lease(logs_in).await {
                 Ok(lease) => lease,
                 Err(unavailable) => match login_wanted(&unavailable).filter(|_| std::mem::take(&mut logs_in))
                 {
@@ -129,6 +129,17 @@ impl Call<'_> {
             }
             return Err(self.fault(failure));
         }
+    }
+
+    /// A connection of whoever calls. They may have logged in since it was found out who they are to this server.
+    async fn lease(&self, as_before: bool) -> Result<Lease, Unavailable> {
+        let upstream = self.target.upstream();
+        if as_before {
+            return upstream.lease(&self.who).await;
+        }
+        let logins = self.gateway.logins_of(self.context.principal()).await;
+        let personal = logins.contains(&upstream.entry().name);
+        upstream.lease(&self.gateway.audience(self.context, upstream.entry(), personal)).await
     }
 
     async fn attempt(&self, lease: Lease) -> Result<Forwarded, Failure> {
@@ -166,9 +177,7 @@ impl Call<'_> {
             let why = format!("the server {:?} wants a login, and nobody here can log in", entry.name);
             return Err(ErrorObject::internal(why).into());
         };
-        logins.needed(entry, self.context, wanted).await?;
-        self.gateway.login_changed(self.context.principal(), self.target.upstream());
-        Ok(())
+        Ok(logins.needed(entry, self.context, wanted).await?)
     }
 
     /// The request, as it is passed on.
@@ -186,7 +195,7 @@ impl Call<'_> {
             forward = forward.on_progress(move |progress| voice.progress(&progress));
         }
         if !asks_in_place(client) {
-            forward = forward.capabilities(self.who.declares().capabilities());
+            forward = forward.capabilities(self.who.declares().shared());
         }
         if let (Some(level), Some(voice), true) = (self.context.log_level(), voice, lease.logs()) {
             let voice = Arc::clone(voice);
@@ -207,11 +216,7 @@ impl Call<'_> {
             key::CLIENT_INFO,
             key::LOG_LEVEL,
         ];
-        let mut meta = self.context.meta();
-        for ours in OURS {
-            meta.remove(ours);
-        }
-        meta
+        self.context.meta_without(&OURS)
     }
 
     /// One exchange with the server, counted.

@@ -1,28 +1,25 @@
 //! Which catalog somebody sees, kept until something in it changes.
 //!
-//! All see the same, except those who have a login of their own at some server, and unless rules tell callers apart. Lists wait a short while for servers that
-//! are being started, and are told to have changed when these come later. Calls wait longer, if what they name is not there.
+//! All see the same, except those who have a login of their own at some server, and unless rules tell callers apart. What is shown
+//! with a login is shown to clients that the person has agreed to; to others, what everybody sees. Lists wait a short while for
+//! servers that are being started, and are told to have changed when these come later. Calls wait longer, if what they name is
+//! not there.
 
-use std::collections::{HashMap, HashSet};
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use contexture::model::{ErrorObject, Tool};
 use contexture::{Context, Principal};
 use futures_util::future::join_all;
 
+use super::views::Viewer;
 use super::{Gateway, faults};
-use crate::catalog::{Alert, Catalog, Offer, Part};
+use crate::catalog::{Catalog, Offer, Part};
 use crate::config::LoginFor;
+use crate::login;
 use crate::names;
-use crate::upstream::{Audience, State, Unavailable, Upstream, lock};
+use crate::upstream::{Audience, State, Unavailable, Upstream};
 
 pub(crate) use crate::upstream::Changed;
-
-/// People whose view is remembered.
-const REMEMBERED: usize = 10_000;
-/// Alerts that are remembered, so that each is told once.
-const TOLD: usize = 10_000;
 
 /// What somebody sees.
 pub(crate) struct View {
@@ -30,7 +27,7 @@ pub(crate) struct View {
     /// The servers of its parts, in their order.
     pub(super) servers: Vec<Served>,
     /// Some servers have not told yet what they offer.
-    partial: bool,
+    pub(super) partial: bool,
 }
 
 pub(super) struct Served {
@@ -45,141 +42,22 @@ pub(super) struct Served {
     pub(super) only_login: bool,
 }
 
-#[derive(Default)]
-pub(super) struct Catalogs {
-    state: Mutex<Known>,
-    /// Counts the changes, so that what was built before one is not kept after it.
-    generation: AtomicU64,
-    told: Mutex<HashSet<Alert>>,
-}
-
-#[derive(Default)]
-struct Known {
-    shared: Option<Arc<View>>,
-    /// The one before, whose names stay whose they were.
-    last: Option<Arc<View>>,
-    people: HashMap<Principal, Person>,
-    /// Somebody has seen a list since clients were last told of a change.
-    seen: bool,
-}
-
-/// What is remembered of somebody.
-#[derive(Default)]
-struct Person {
-    /// Servers, by name, at which they have a login of their own.
-    logins: Vec<String>,
-    view: Option<Arc<View>>,
-    last: Option<Arc<View>>,
-}
-
-impl Catalogs {
-    /// What this principal sees, if it is there.
-    pub(super) fn known(&self, principal: &Principal, apart: bool) -> Option<Arc<View>> {
-        let known = lock(&self.state);
-        match known.people.get(principal) {
-            Some(person) if apart || !person.logins.is_empty() => person.view.clone(),
-            None if apart => None,
-            _ => known.shared.clone(),
-        }
-    }
-
-    /// The same, unless it would have to be found out first where they have a login.
-    fn ready(&self, principal: &Principal, has_logins: bool, apart: bool) -> Option<Arc<View>> {
-        let known = lock(&self.state);
-        match known.people.get(principal) {
-            Some(person) if apart || !person.logins.is_empty() => person.view.clone(),
-            None if apart || has_logins => None,
-            _ => known.shared.clone(),
-        }
-    }
-
-    pub(super) fn is_personal(&self, principal: &Principal, server: &str) -> bool {
-        lock(&self.state)
-            .people
-            .get(principal)
-            .is_some_and(|person| person.logins.iter().any(|name| name == server))
-    }
-
-    /// Nothing that was built is right any more. Says whether anybody has seen what is different now.
-    pub(super) fn forget(&self, changed: Changed) -> bool {
-        self.generation.fetch_add(1, Ordering::AcqRel);
-        let mut known = lock(&self.state);
-        let Known { shared, last, people, .. } = &mut *known;
-        step_back(shared, last);
-        people.values_mut().for_each(|person| step_back(&mut person.view, &mut person.last));
-        changed.is_some() && std::mem::take(&mut known.seen)
-    }
-
-    /// What this principal saw before.
-    fn last(&self, principal: &Principal) -> Option<Arc<View>> {
-        let known = lock(&self.state);
-        let own = known.people.get(principal).filter(|person| !person.logins.is_empty());
-        own.map_or(&known.last, |person| &person.last).clone()
-    }
-
-    /// Tells whoever runs us what is odd about what servers offer.
-    fn tell(&self, alerts: &[Alert]) {
-        let mut told = lock(&self.told);
-        if told.len() + alerts.len() > TOLD {
-            told.clear();
-        }
-        for alert in alerts {
-            if told.insert(alert.clone()) {
-                let Alert { server, subject, detail, .. } = alert;
-                tracing::warn!(server, kind = ?alert.kind, subject, "an odd offer: {detail}");
-            }
-        }
-    }
-
-    /// Somebody logged in or out.
-    pub(super) fn forget_person(&self, principal: &Principal) {
-        lock(&self.state).people.remove(principal);
-    }
-
-    fn logins(&self, principal: &Principal) -> Option<Vec<String>> {
-        lock(&self.state).people.get(principal).map(|person| person.logins.clone())
-    }
-
-    fn remember(&self, principal: &Principal, logins: &[String]) {
-        let mut known = lock(&self.state);
-        if known.people.len() >= REMEMBERED {
-            known.people.clear();
-        }
-        let person = Person { logins: logins.to_vec(), ..Person::default() };
-        known.people.insert(principal.identity(), person);
-    }
-
-    /// `personal` says that it was built with somebody's own logins, whatever is remembered of them by now.
-    fn keep(&self, principal: &Principal, view: &Arc<View>, generation: u64, apart: bool, personal: bool) {
-        let mut known = lock(&self.state);
-        known.seen = true;
-        if self.generation.load(Ordering::Acquire) != generation {
-            return;
-        }
-        if apart {
-            // For names, which stay whose they were. Nobody is shown it.
-            known.last = Some(Arc::clone(view));
-        }
-        match known.people.get_mut(principal) {
-            Some(person) if apart || !person.logins.is_empty() => person.view = Some(Arc::clone(view)),
-            // They were forgotten meanwhile: it is still nobody else's.
-            _ if apart || personal => {}
-            _ => known.shared = Some(Arc::clone(view)),
-        }
-    }
-}
-
 impl Gateway {
+    pub(super) fn viewer(&self, principal: &Principal) -> Viewer {
+        let client = self.logins.as_ref().map(|logins| logins.client_of(principal)).unwrap_or_default();
+        Viewer { principal: principal.identity(), client }
+    }
+
     /// What this client sees. Does not wait longer for slow servers than the configuration says.
     pub(super) async fn view(self: &Arc<Self>, context: &Context) -> Arc<View> {
-        let principal = context.principal();
+        let viewer = self.viewer(context.principal());
         if let Some(view) =
-            self.catalogs.ready(principal, self.logins.is_some(), self.consent.tells_callers_apart())
+            self.catalogs.ready(&viewer, self.logins.is_some(), self.consent.tells_callers_apart())
         {
             return view;
         }
         let grace = self.limits().list_grace;
-        let logins = self.logins_of(principal).await;
+        let logins = self.logins_of(context.principal()).await;
         let waits = self.wanted(context, &logins).await;
         // Whoever comes later is told of by a change.
         let _ = tokio::time::timeout(grace, join_all(waits)).await;
@@ -240,12 +118,13 @@ impl Gateway {
         look(&view).map(|found| (found, view)).ok_or_else(unknown)
     }
 
-    /// The servers at which somebody has a login of their own.
+    /// The servers at which somebody has a login of their own that the client may use which they use.
     pub(crate) async fn logins_of(&self, principal: &Principal) -> Vec<String> {
         if self.logins.is_none() && !self.consent.tells_callers_apart() {
             return Vec::new();
         }
-        if let Some(known) = self.catalogs.logins(principal) {
+        let viewer = self.viewer(principal);
+        if let Some(known) = self.catalogs.logins(&viewer) {
             return known;
         }
         let mut own = Vec::new();
@@ -255,11 +134,12 @@ impl Gateway {
                 && matches!(entry.login, LoginFor::User(_))
                 && entry.enabled()
                 && logins.has_login(entry, principal).await
+                && logins.permits(entry, principal).await.is_ok()
             {
                 own.push(entry.name.clone());
             }
         }
-        self.catalogs.remember(principal, &own);
+        self.catalogs.remember(viewer, &own);
         own
     }
 
@@ -285,14 +165,14 @@ impl Gateway {
     }
 
     fn build(&self, context: &Context, logins: &[String]) -> Arc<View> {
-        let generation = self.catalogs.generation.load(Ordering::Acquire);
-        let principal = context.principal().identity();
+        let generation = self.catalogs.generation();
+        let viewer = self.viewer(context.principal());
         let mut partial = false;
         let (mut servers, mut parts) = (Vec::new(), Vec::new());
         for upstream in &*self.upstreams() {
             let entry = upstream.entry();
             let personal = logins.contains(&entry.name);
-            let known = upstream.known_offer(&personal.then(|| principal.clone()));
+            let known = upstream.known_offer(&personal.then(|| viewer.principal.clone()));
             let starting = || Unavailable::starting(&entry.name);
             partial |= known.is_none();
             let known = known.unwrap_or_else(|| Err(starting()));
@@ -300,7 +180,7 @@ impl Gateway {
                 known.as_ref().is_err_and(|it| it.state == State::LoginNeeded) && self.logins.is_some();
             let offer = match &known {
                 Ok(offer) => Ok(Arc::clone(offer)),
-                Err(_) if wants_login => Ok(Arc::new(login_only(&crate::login::tool(entry)))),
+                Err(_) if wants_login => Ok(Arc::new(login_only(&login::tool(entry)))),
                 Err(unavailable) => Err(unavailable.why.clone()),
             };
             parts.push(Part { entry: Arc::clone(entry), offer, personal: personal || wants_login });
@@ -312,20 +192,26 @@ impl Gateway {
                 only_login: wants_login,
             });
         }
-        let last = self.catalogs.last(&principal);
+        let last = self.catalogs.last(&viewer);
         let catalog = Catalog::build_after(parts, last.as_ref().map(|last| &last.catalog));
-        let catalog = catalog.as_seen_by(&principal, &self.consent);
+        let catalog = catalog.as_seen_by(&viewer.principal, &self.consent);
         let view = Arc::new(View { catalog, servers, partial });
         self.catalogs.tell(view.catalog.alerts());
         let apart = self.consent.tells_callers_apart();
-        self.catalogs.keep(&principal, &view, generation, apart, !logins.is_empty());
+        self.catalogs.keep(&viewer, &view, generation, apart, !logins.is_empty());
         view
     }
 
-    /// Somebody has a login now where there was none, or the other way round.
-    pub(super) fn login_changed(&self, principal: &Principal, upstream: &Upstream) {
-        self.catalogs.forget_person(principal);
-        upstream.forget_offer(&Some(principal.identity()));
+    /// Somebody has a login now where there was none, or has agreed to another client of theirs.
+    pub(super) fn logged_in(&self, person: &Principal, url: &str) {
+        self.catalogs.forget_person(person);
+        for upstream in self.upstreams().iter().filter(|upstream| login::is_at(upstream.entry(), url)) {
+            upstream.forget_offer(&Some(person.identity()));
+            if *person == Principal::local() {
+                // Who is alone here sees what everybody sees.
+                upstream.forget_offer(&None);
+            }
+        }
         self.changed(Changed::ALL);
     }
 }
@@ -336,6 +222,13 @@ impl View {
         let served = self.servers.iter().find(|served| Arc::ptr_eq(&served.upstream, upstream))?;
         let unavailable = served.unavailable.as_ref().filter(|it| it.state != State::Starting)?;
         (!served.only_login).then_some((served, unavailable))
+    }
+
+    /// The server that something of this name would belong to, if that shows nothing before a login.
+    pub(super) fn locked(&self, name: &str) -> Option<&Arc<Upstream>> {
+        let alone = || (self.servers.len() == 1).then_some(0);
+        let served = self.servers.get(self.catalog.owner(name).or_else(alone)?)?;
+        served.only_login.then_some(&served.upstream)
     }
 
     /// The server that something of this name would belong to, if that is why it is not there.
@@ -349,13 +242,6 @@ impl View {
         let alone =
             || self.servers.iter().find(|served| !served.upstream.entry().prefix && unavailable(served));
         by_name.or_else(alone)
-    }
-}
-
-/// What was seen is what was seen last.
-fn step_back(view: &mut Option<Arc<View>>, last: &mut Option<Arc<View>>) {
-    if let Some(view) = view.take() {
-        *last = Some(view);
     }
 }
 

@@ -9,25 +9,26 @@ use std::time::Duration;
 
 use contexture::Error;
 use contexture::client::Forwarded;
-use contexture::model::key;
 use contexture::server::BoxFuture;
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
-use serde_json::Value;
 use std::sync::Mutex;
-use tokio::time::{Instant, sleep_until, timeout};
+use tokio::time::{Instant, sleep_until, timeout_at};
 
 use super::asks::{Way, passed_key};
 use super::calls::{BEGUN, Call, Failure};
 use super::faults::{self, Fault};
+use super::named::Named;
 use super::parked::{GivenUp, HANDLE, Waiting};
 use crate::consent::{Outcome, Record};
 use crate::operations::{Dropped, UpstreamCall};
 use crate::upstream::{LONGEST_CALL, Lease, Place, Question, Questions, Voice, lock};
 
-/// Questions that a server asks at once come one after the other; one that follows within this time belongs to the same
-/// round.
+/// Questions that a server asks at once come one after the other. Where it does not say which those are, one that follows
+/// within this time belongs to the same round.
 const TOGETHER: Duration = Duration::from_millis(200);
+/// How long those are waited for that a server has announced. They have left it already.
+const ANNOUNCED: Duration = Duration::from_secs(5);
 
 /// A call that its server works on, and all that belongs to it.
 pub(super) struct Running {
@@ -39,6 +40,8 @@ pub(super) struct Running {
     pub(super) heard: Arc<Mutex<Instant>>,
     /// Keys of the questions that were asked so far.
     pub(super) used: BTreeSet<String>,
+    /// What the server itself calls them.
+    pub(super) named: Named,
     pub(super) counted: Option<UpstreamCall>,
     pub(super) lease: Lease,
     pub(super) _place: Place,
@@ -47,12 +50,31 @@ pub(super) struct Running {
 impl Running {
     /// Gives a question the key that its server has for it, or one of ours.
     fn keyed(&mut self, mut question: Question) -> Waiting {
-        let own = question.request.meta_mut().as_mut().and_then(|meta| meta.remove(key::QUESTION));
-        let own = own.as_ref().and_then(Value::as_str).unwrap_or_default();
+        let own = self.named.take(question.request.meta_mut());
         let number = u32::try_from(self.used.len()).unwrap_or(u32::MAX);
-        let key = passed_key(own, number, &self.used);
+        let key = passed_key(&own, number, &self.used);
         self.used.insert(key.clone());
         Waiting { key, question }
+    }
+
+    /// A question, and all that belong to the same round. One that is answered already is only counted.
+    async fn round(&mut self, first: Question) -> Vec<Waiting> {
+        let latest = Instant::now() + ANNOUNCED;
+        let mut waiting = Vec::new();
+        let mut next_one = Some(first);
+        while let Some(mut question) = next_one {
+            match question.answer.is_closed() {
+                true => drop(self.named.take(question.request.meta_mut())),
+                false => waiting.push(self.keyed(question)),
+            }
+            let until = match (self.named.are_complete(), waiting.is_empty()) {
+                (Some(true), _) | (_, true) => break,
+                (Some(false), _) => latest,
+                (None, _) => Instant::now() + TOGETHER,
+            };
+            next_one = timeout_at(until, next(&mut self.questions)).await.ok().flatten();
+        }
+        waiting
     }
 }
 
@@ -83,6 +105,7 @@ impl Call<'_> {
             voice,
             heard,
             used: BTreeSet::new(),
+            named: Named::default(),
             counted,
             lease,
             _place: place,
@@ -94,6 +117,7 @@ impl Call<'_> {
     pub(super) async fn drive(&self, mut running: Running) -> Result<Forwarded, Failure> {
         let (way, entry) = (Way::Call(self.context), self.target.entry());
         let replayed = self.context.is_replayed();
+        let in_rounds = replayed || self.context.peer().capabilities.wants_question_keys();
         let mut asking = FuturesUnordered::new();
         // Where nothing can be asked, the client keeps the time.
         let keeps_time = running.questions.is_some();
@@ -103,23 +127,22 @@ impl Call<'_> {
                 biased;
                 outcome = &mut running.outcome => break outcome,
                 Some(question) = next(&mut running.questions) => {
-                    let Waiting { key, question } = running.keyed(question);
-                    if replayed {
+                    let waiting = match in_rounds {
+                        true => running.round(question).await,
+                        false => vec![running.keyed(question)],
+                    };
+                    if replayed && !waiting.is_empty() {
                         drop(asking);
-                        let mut waiting = vec![Waiting { key, question }];
-                        while let Ok(Some(question)) = timeout(TOGETHER, next(&mut running.questions)).await {
-                            waiting.push(running.keyed(question));
-                        }
                         return self.park(running, waiting).await;
                     }
-                    let Question { request, mut answer } = question;
-                    asking.push(async move {
+                    asking.extend(waiting.into_iter().map(|Waiting { key, question }| async move {
+                        let Question { request, mut answer } = question;
                         tokio::select! {
                             // The server no longer wants to know.
                             () = answer.closed() => {}
                             answered = way.answer(self.gateway, entry, &key, request) => drop(answer.send(answered)),
                         }
-                    });
+                    }));
                 }
                 Some(()) = asking.next(), if !asking.is_empty() => *lock(&running.heard) = Instant::now(),
                 () = sleep_until(silent), if keeps_time && asking.is_empty() => {
@@ -129,6 +152,7 @@ impl Call<'_> {
                 }
             }
         };
+        running.lease.ended(&outcome);
         if let Some(counted) = running.counted.take() {
             Self::count(counted, &outcome);
         }

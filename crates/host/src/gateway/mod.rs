@@ -10,9 +10,11 @@ mod calls;
 mod catalogs;
 mod faults;
 mod legacy;
+mod named;
 mod parked;
 mod rounds;
 mod targets;
+mod views;
 mod watches;
 
 use std::any::Any;
@@ -25,7 +27,7 @@ use contexture::model::{
     ServerCapabilities, Tool,
 };
 use contexture::server::{
-    BoxFuture, Context, Operation, OperationResult, Provider, Registry, Reply, Request, Session,
+    BoxFuture, Context, Mirrors, Operation, OperationResult, Provider, Registry, Reply, Request, Session,
 };
 
 use tokio::sync::watch;
@@ -38,9 +40,9 @@ use crate::names;
 use crate::operations::{Metrics, Seen};
 use crate::sampling::Models;
 use crate::upstream::{Answered, Audience, Desk, Observer, Upstream, lock};
-use catalogs::Catalogs;
 pub(crate) use catalogs::View;
 use parked::Parked;
+use views::Catalogs;
 use watches::Watches;
 
 /// The code of "this was not allowed". Outside the range that JSON-RPC and MCP reserve.
@@ -62,6 +64,8 @@ pub(crate) struct Gateway {
     registries: Mutex<Vec<Registry>>,
     /// With one server whose names are left alone: what that one says about itself.
     transparent: RwLock<Option<Declared>>,
+    /// What is declared otherwise.
+    everything: Arc<ServerCapabilities>,
     /// Whether people are not to be asked any more.
     ending: watch::Sender<bool>,
     this: Weak<Self>,
@@ -69,7 +73,7 @@ pub(crate) struct Gateway {
 
 /// What a server says about itself.
 pub(crate) struct Declared {
-    pub(crate) capabilities: ServerCapabilities,
+    pub(crate) capabilities: Arc<ServerCapabilities>,
     pub(crate) instructions: Option<String>,
 }
 
@@ -85,7 +89,7 @@ pub(crate) struct Parts {
 
 impl Gateway {
     pub(crate) fn new(parts: Parts) -> Arc<Self> {
-        Arc::new_cyclic(|this: &Weak<Self>| Self {
+        let gateway = Arc::new_cyclic(|this: &Weak<Self>| Self {
             upstreams: RwLock::default(),
             catalogs: Catalogs::default(),
             consent: parts.consent,
@@ -98,9 +102,19 @@ impl Gateway {
             watches: Watches::new(this.clone()),
             registries: Mutex::default(),
             transparent: RwLock::default(),
+            everything: Arc::new(everything()),
             ending: watch::channel(false).0,
             this: this.clone(),
-        })
+        });
+        if let Some(logins) = &gateway.logins {
+            let this = Arc::downgrade(&gateway);
+            logins.tell(move |person, url| {
+                if let Some(gateway) = this.upgrade() {
+                    gateway.logged_in(person, url);
+                }
+            });
+        }
+        gateway
     }
 
     /// Who hears what upstreams say by themselves.
@@ -119,6 +133,8 @@ impl Gateway {
         *self.models.write().unwrap_or_else(PoisonError::into_inner) = models;
         *self.limits.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(limits);
         self.changed(catalogs::Changed::ALL);
+        // What is watched at a server that was replaced is watched at the new one.
+        self.upstreams().iter().for_each(|upstream| self.watches.lost(&upstream.entry().name));
     }
 
     pub(crate) fn declare(&self, declared: Option<Declared>) {
@@ -232,13 +248,20 @@ impl Gateway {
 
     /// Servers that are there are told at once; others when they are next used.
     fn set_level(self: &Arc<Self>, context: &Context, level: contexture::model::LoggingLevel) {
-        for upstream in &*self.upstreams() {
-            let personal = self.catalogs.is_personal(context.principal(), &upstream.entry().name);
-            let who = self.audience(context, upstream.entry(), personal);
-            if let Some(lease) = upstream.existing(&who) {
-                tokio::spawn(async move { lease.log_from(Some(level)).await });
+        let (gateway, context) = (Arc::clone(self), context.clone());
+        tokio::spawn(async move {
+            let viewer = gateway.viewer(context.principal());
+            for upstream in &*gateway.upstreams() {
+                let entry = upstream.entry();
+                if gateway.may_use(&context, entry).await.is_err() {
+                    continue;
+                }
+                let personal = gateway.catalogs.is_personal(&viewer, &entry.name);
+                if let Some(lease) = upstream.existing(&gateway.audience(&context, entry, personal)) {
+                    tokio::spawn(async move { lease.log_from(Some(level)).await });
+                }
             }
-        }
+        });
     }
 }
 
@@ -248,6 +271,10 @@ impl Observer for Gateway {
     }
 
     fn resource_updated(&self, entry: &ServerEntry, who: Option<&Principal>, uri: &str) {
+        if who.is_some_and(|principal| self.conceals(principal, entry, uri)) {
+            // Other rules may hold by now than when they began to watch it.
+            return;
+        }
         let uri =
             if entry.prefix { names::outward_uri(uri, &names::slug(&entry.name)) } else { uri.to_owned() };
         for registry in &*lock(&self.registries) {
@@ -281,9 +308,9 @@ impl Observer for Gateway {
 pub(crate) struct Face(pub(crate) Arc<Gateway>);
 
 impl Provider for Face {
-    fn capabilities(&self) -> ServerCapabilities {
+    fn capabilities(&self) -> Arc<ServerCapabilities> {
         let transparent = self.0.transparent.read().unwrap_or_else(PoisonError::into_inner);
-        transparent.as_ref().map_or_else(everything, |declared| declared.capabilities.clone())
+        Arc::clone(transparent.as_ref().map_or(&self.0.everything, |declared| &declared.capabilities))
     }
 
     fn instructions(&self) -> Option<String> {
@@ -314,8 +341,15 @@ impl Provider for Face {
     }
 
     fn tool(&self, principal: &Principal, name: &str) -> Option<Arc<Tool>> {
-        let view = self.0.catalogs.known(principal, self.0.consent.tells_callers_apart())?;
+        let viewer = self.0.viewer(principal);
+        let view = self.0.catalogs.known(&viewer, self.0.consent.tells_callers_apart())?;
         view.catalog.tool(name).map(|route| Arc::clone(&route.definition))
+    }
+
+    fn mirrors(&self, principal: &Principal, name: &str) -> Option<Mirrors> {
+        let viewer = self.0.viewer(principal);
+        let view = self.0.catalogs.known(&viewer, self.0.consent.tells_callers_apart())?;
+        view.catalog.tool(name).map(|route| route.mirrors().clone())
     }
 
     fn watch(&self, context: &Context, uri: &str) -> Option<Box<dyn Any + Send + Sync>> {

@@ -88,6 +88,7 @@ impl Call<'_> {
             forward = forward.input(answers.as_deref(), round.state.as_deref());
         }
         let outcome = forward.await;
+        lease.ended(&outcome);
         Self::count(call, &outcome);
         if let Err(error) = &outcome {
             self.target.upstream().suspect(lease, error);

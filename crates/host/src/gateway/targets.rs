@@ -17,6 +17,9 @@ use crate::consent::{Asking, Kind, NO_PIN};
 use crate::operations::Seen;
 use crate::upstream::Upstream;
 
+/// Under which is kept that a call is a login, and where.
+const LOGGING_IN: &str = "logging in";
+
 /// What is to be called.
 #[derive(Clone)]
 pub(super) struct Target {
@@ -89,14 +92,19 @@ impl Gateway {
         name: String,
         arguments: Option<Box<RawValue>>,
     ) -> OperationResult {
+        if let Some(server) = context.recall::<String>(LOGGING_IN) {
+            // Whatever the name stands for by now.
+            return self.log_in(context, &server).await;
+        }
         let look = |view: &View| {
             let route = view.catalog.tool(&name)?;
             Some((route.server, route.original().to_owned(), Arc::clone(&route.definition), route.pin))
         };
         let unknown = || ErrorObject::invalid_params(format!("unknown tool {name:?}"));
-        let ((server, original, definition, pin), view) = self.find(context, &name, look, unknown).await?;
+        let ((server, original, definition, pin), view) =
+            self.find_behind_login(context, &name, look, unknown).await?;
         if view.servers[server].only_login {
-            return self.log_in(context, &view, server).await;
+            return self.log_in(context, &view.servers[server].upstream.entry().name).await;
         }
         let params = raw(&Named { name: &original, arguments: arguments.as_deref() })?;
         let target = Target {
@@ -124,7 +132,7 @@ impl Gateway {
         let look =
             |view: &View| view.catalog.prompt(&name).map(|route| (route.server, route.original().to_owned()));
         let unknown = || ErrorObject::invalid_params(format!("unknown prompt {name:?}"));
-        let ((server, original), view) = self.find(context, &name, look, unknown).await?;
+        let ((server, original), view) = self.find_behind_login(context, &name, look, unknown).await?;
         let arguments = (!arguments.is_empty()).then(|| raw(&arguments)).transpose()?;
         let params = raw(&Named { name: &original, arguments: arguments.as_deref() })?;
         let (method, kind) = (Method::PromptsGet, Kind::Prompt);
@@ -182,17 +190,56 @@ impl Gateway {
         call.run().await
     }
 
-    /// The only thing that a server offers to those who are not logged in yet.
-    async fn log_in(self: &Arc<Self>, context: &Context, view: &View, server: usize) -> OperationResult {
-        let upstream = &view.servers[server].upstream;
-        let wanted = view.servers[server].unavailable.as_ref().and_then(login_wanted);
-        if let (Some(logins), Some(wanted)) = (&self.logins, wanted) {
-            logins.needed(upstream.entry(), context, &wanted).await?;
+    /// The only thing that a server offers to those who are not logged in yet, or whose client nobody has agreed to.
+    async fn log_in(self: &Arc<Self>, context: &Context, server: &str) -> OperationResult {
+        let upstreams = self.upstreams();
+        let upstream = upstreams.iter().find(|upstream| upstream.entry().name == server);
+        let upstream = upstream.ok_or_else(|| {
+            ErrorObject::invalid_params(format!("the server {server:?} is not here any more"))
+        })?;
+        if context.is_replayed() {
+            let kept = context.keep(LOGGING_IN, &server);
+            kept.map_err(|error| ErrorObject::internal(error.to_string()))?;
         }
-        upstream.forget_offer(&None);
-        self.login_changed(context.principal(), upstream);
-        let done = format!("Logged in. The tools of {:?} are listed now.", upstream.entry().name);
+        self.admit_to(context, upstream).await?;
+        let done = format!("Logged in. The tools of {server:?} are listed now.");
         Ok(Reply::Tool(CallToolResult::new(vec![Content::text(done)])))
+    }
+
+    /// Finds something. Whoever names what a server would have that shows nothing before a login is asked for that first, and
+    /// for the consent of the person to the client that they use: whether it is there, they learn afterwards.
+    async fn find_behind_login<T>(
+        self: &Arc<Self>,
+        context: &Context,
+        name: &str,
+        look: impl Fn(&View) -> Option<T>,
+        unknown: impl FnOnce() -> ErrorObject,
+    ) -> Result<(T, Arc<View>), ErrorObject> {
+        let view = self.view(context).await;
+        if let Some(found) = look(&view) {
+            return Ok((found, view));
+        }
+        if let Some(upstream) = view.locked(name) {
+            self.admit_to(context, upstream).await?;
+        }
+        self.find(context, name, look, unknown).await
+    }
+
+    /// Asks for whatever is missing before this client sees what the server offers to the person.
+    async fn admit_to(&self, context: &Context, upstream: &Upstream) -> Result<(), ErrorObject> {
+        let (entry, principal) = (upstream.entry(), context.principal());
+        let Some(logins) = &self.logins else { return Ok(()) };
+        let missing = match logins.permits(entry, principal).await {
+            Err(wanted) => Some(wanted),
+            Ok(()) => {
+                let own = logins.has_login(entry, principal).await.then(|| principal.identity());
+                upstream.known_offer(&own).and_then(Result::err).as_ref().and_then(login_wanted)
+            }
+        };
+        match missing {
+            Some(wanted) => logins.needed(entry, context, &wanted).await,
+            None => Ok(()),
+        }
     }
 }
 

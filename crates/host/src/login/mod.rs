@@ -50,7 +50,12 @@ pub struct Logins {
     beginning: tokio::sync::Mutex<()>,
     /// Tokens of whoever runs the gateway.
     own: Arc<dyn TokenStore>,
+    /// Who wants to know of logins.
+    told: OnceLock<Box<Told>>,
 }
+
+/// Hears who has logged in, and at which URL.
+type Told = dyn Fn(&Principal, &str) + Send + Sync;
 
 enum Way {
     /// The person sits here.
@@ -92,7 +97,8 @@ impl Logins {
     }
 
     fn new(way: Way, own: Arc<dyn TokenStore>) -> Self {
-        Self { way, table: Mutex::default(), beginning: tokio::sync::Mutex::default(), own }
+        let (table, beginning) = (Mutex::default(), tokio::sync::Mutex::default());
+        Self { way, table, beginning, own, told: OnceLock::new() }
     }
 
     /// The URL at which clients, and people's browsers, reach the gateway's MCP endpoint. It is said once.
@@ -110,6 +116,20 @@ impl Logins {
         let origin = url.origin().ascii_serialization();
         let _ = web.reached_at.set((endpoint.to_owned(), origin));
         Ok(())
+    }
+
+    /// Who is told when somebody has logged in somewhere, or agreed that another client uses that: however long it took, and
+    /// before whoever waits for it goes on. It is said once.
+    pub(crate) fn tell(&self, told: impl Fn(&Principal, &str) + Send + Sync + 'static) {
+        let _ = self.told.set(Box::new(told));
+    }
+
+    /// The client that somebody uses, where it matters which it is.
+    pub(crate) fn client_of(&self, principal: &Principal) -> String {
+        match &self.way {
+            Way::Web(_) => client_id(principal),
+            Way::Here => String::new(),
+        }
     }
 
     fn table(&self) -> MutexGuard<'_, Table> {
@@ -203,6 +223,9 @@ impl Logins {
         if let (Way::Web(web), Standing::In) = (&self.way, &standing) {
             web.known().insert((account(&pending.person), pending.target.url.clone()), true);
         }
+        if let (Some(told), Standing::In) = (self.told.get(), &standing) {
+            told(&pending.person, &pending.target.url);
+        }
         if let Some(session) = &pending.session {
             session.url_visited(&pending.id);
         }
@@ -268,6 +291,11 @@ fn login_of(entry: &ServerEntry) -> Option<(&str, &Login, bool)> {
         LoginFor::User(login) => Some((url, login, false)),
         LoginFor::Shared(login) => Some((url, login, true)),
     }
+}
+
+/// Whether a login at this URL is one at this server.
+pub(crate) fn is_at(entry: &ServerEntry, url: &str) -> bool {
+    login_of(entry).is_some_and(|(own, ..)| own == url)
 }
 
 fn target(entry: &ServerEntry) -> Option<(Target, bool)> {

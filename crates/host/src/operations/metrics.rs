@@ -37,6 +37,8 @@ pub trait Source: Send + Sync {
     fn upstreams(&self) -> Vec<UpstreamReport>;
     /// Calls that wait for a client to come back with an answer.
     fn parked(&self) -> usize;
+    /// Lines of the audit that could not be written.
+    fn audit_lost(&self) -> u64;
 }
 
 /// How a call was decided about.
@@ -62,7 +64,7 @@ impl Decision {
     }
 }
 
-/// What was not kept because there was too much of it.
+/// What was not kept: there was too much of it, or nowhere to put it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Dropped {
     /// A notification of an upstream.
@@ -244,7 +246,11 @@ impl Metrics {
     }
 
     pub(super) fn dropped_count(&self, what: Dropped) -> u64 {
-        let lost = if what == Dropped::Span { self.tracer.dropped() } else { 0 };
+        let lost = match what {
+            Dropped::Span => self.tracer.dropped(),
+            Dropped::AuditLine => self.source().map_or(0, |source| source.audit_lost()),
+            _ => 0,
+        };
         self.dropped[what as usize].get() + lost
     }
 

@@ -66,7 +66,11 @@ fn process(metrics: &Metrics, page: &mut Page) {
         "Calls that wait for a client to come back with an answer.",
     );
     page.line("contexture_parked_calls", &[], parked);
-    page.family("contexture_dropped_total", "counter", "What was not kept because there was too much of it.");
+    page.family(
+        "contexture_dropped_total",
+        "counter",
+        "What was not kept: there was too much of it, or nowhere to put it.",
+    );
     for what in Dropped::ALL {
         page.line("contexture_dropped_total", &[("what", what.word())], metrics.dropped_count(what));
     }

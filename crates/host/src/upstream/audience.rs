@@ -2,7 +2,10 @@
 //!
 //! A legacy server does not say which call its question belongs to, so a connection over which it can ask belongs to one
 //! person. Nothing here lets two principals meet, unless the configuration says that everybody shares the server, and then
-//! it can ask none of them.
+//! it can ask none of them. Where it is not known who somebody is, or connections are a session's and there is none, a call
+//! has its connection to itself.
+
+use std::sync::{Arc, OnceLock};
 
 use contexture::Principal;
 use contexture::engine::Peer;
@@ -27,6 +30,9 @@ pub struct Declares {
     pub sampling_tools: bool,
     /// Directories.
     pub roots: bool,
+    /// Changes of those are told, so that a server may keep what it was answered. Who has no session tells nothing,
+    /// and the next on the same connection may be somebody else.
+    pub roots_told: bool,
 }
 
 impl Declares {
@@ -40,15 +46,18 @@ impl Declares {
             sampling: client.sampling || here.sampling,
             sampling_tools: client.sampling_tools || (here.sampling_tools && !client.sampling),
             roots: client.roots || here.roots,
+            roots_told: client.roots_told || here.roots_told,
         }
     }
 
     /// What is answered here, whoever the client is.
     fn answered_here(entry: &ServerEntry, has_models: bool) -> Self {
+        let is_fixed = matches!(entry.roots, RootsFor::Fixed(_));
         Self {
             sampling: has_models,
             sampling_tools: has_models,
-            roots: matches!(entry.roots, RootsFor::Fixed(_)),
+            roots: is_fixed,
+            roots_told: is_fixed,
             ..Self::default()
         }
     }
@@ -57,13 +66,15 @@ impl Declares {
     fn of_client(peer: &Peer, entry: &ServerEntry) -> Self {
         let (rules, client) = (peer.revision.rules(), &peer.capabilities);
         let elicitation = client.elicitation.as_ref().filter(|_| rules.has_elicitation());
+        let roots = client.roots.as_ref().filter(|_| entry.roots == RootsFor::Client);
         Self {
             form: elicitation.is_some_and(ElicitationCapability::has_form),
             url: rules.has_url_elicitation && elicitation.is_some_and(ElicitationCapability::has_url),
             sampling: client.sampling.is_some(),
             sampling_tools: rules.has_sampling_tools
                 && client.sampling.as_ref().is_some_and(|sampling| sampling.tools.is_some()),
-            roots: entry.roots == RootsFor::Client && client.roots.is_some(),
+            roots: roots.is_some(),
+            roots_told: rules.has_server_requests && roots.is_some_and(ListChangedCapability::announces),
         }
     }
 
@@ -71,7 +82,10 @@ impl Declares {
     pub fn capabilities(self) -> ClientCapabilities {
         let yes = |yes: bool| yes.then(JsonObject::new);
         ClientCapabilities {
-            roots: self.roots.then(ListChangedCapability::announced),
+            roots: self.roots.then(|| match self.roots_told {
+                true => ListChangedCapability::announced(),
+                false => ListChangedCapability::default(),
+            }),
             sampling: self.sampling.then(|| SamplingCapability {
                 tools: yes(self.sampling_tools),
                 ..SamplingCapability::default()
@@ -85,6 +99,16 @@ impl Declares {
         }
         // What a legacy server asks may have to become an input round, whose questions have keys.
         .with_question_keys()
+    }
+
+    /// The same, made once for all who declare this.
+    pub fn shared(self) -> Arc<ClientCapabilities> {
+        const WAYS: usize = 1 << 6;
+        static MADE: [OnceLock<Arc<ClientCapabilities>>; WAYS] = [const { OnceLock::new() }; WAYS];
+        let Self { form, url, sampling, sampling_tools, roots, roots_told } = self;
+        let parts = [form, url, sampling, sampling_tools, roots, roots_told];
+        let at = parts.into_iter().fold(0, |at, part| 2 * at + usize::from(part));
+        Arc::clone(MADE[at].get_or_init(|| Arc::new(self.capabilities())))
     }
 
     /// Whether there is anything at all.
@@ -161,7 +185,14 @@ impl Audience {
     /// is declared that can ever be passed on; what is asked outside of any call is declined.
     pub(super) fn listing(&self, entry: &ServerEntry) -> Self {
         let roots = entry.roots != RootsFor::None;
-        let declares = Declares { form: true, url: true, sampling: true, sampling_tools: true, roots };
+        let declares = Declares {
+            form: true,
+            url: true,
+            sampling: true,
+            sampling_tools: true,
+            roots,
+            roots_told: roots,
+        };
         let principal = whose_login(self.principal.clone(), entry, self.personal);
         Self {
             principal,
@@ -196,18 +227,21 @@ impl Audience {
             // Whoever is asked would be asked for somebody else.
             let here = if self.asks_client { self.here } else { self.declares };
             let declares = if asks { here } else { Declares::default() };
-            return Key { principal: None, session: None, declares, exclusive: false };
+            return Key { principal: None, session: None, declares, exclusive: false, once: false };
         }
         // Two of them may be two people.
         let strangers = self.principal.is_anonymous();
         let own = strangers && ((asks && self.asks_client) || (self.hears_log && (asks || self.by_pipe)));
         let by_session = sharing == Sharing::Session || own;
         let session = self.session.as_ref().map(|(number, _)| *number).filter(|_| by_session);
+        // A call without a session is all that there is of it. Lists are nobody's call.
+        let once = sharing == Sharing::Session && session.is_none() && !self.lists;
         Key {
             principal: Some(self.principal.clone()),
             session,
             declares: if asks { self.declares } else { Declares::default() },
-            exclusive: own && session.is_none(),
+            exclusive: once || (own && session.is_none()),
+            once,
         }
     }
 }
@@ -228,6 +262,8 @@ pub(super) struct Key {
     pub(super) declares: Declares,
     /// One call at a time, and several connections: who it is was not proven, so two calls may be of two people.
     pub(super) exclusive: bool,
+    /// One call and no other.
+    pub(super) once: bool,
 }
 
 impl Key {

@@ -2,12 +2,16 @@
 //!
 //! A task tends to each: it hears what the server says by itself, stops the server when nobody has needed it for a while,
 //! and notices at once when it is gone. Calls in flight keep a connection that is being replaced until they are done.
+//!
+//! A connection that calls of strangers have one after the other serves on only if the last one was answered and the server
+//! has said nothing by itself: what it says late must not reach the next.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, Weak};
 use std::time::Duration;
 
-use contexture::client::{Client, Event};
+use contexture::Error;
+use contexture::client::{Client, Event, Forwarded};
 use contexture::model::LoggingLevel;
 use contexture::server::Session;
 use tokio::sync::Notify;
@@ -15,7 +19,11 @@ use tokio::time::{Instant, sleep_until};
 
 use super::audience::Key;
 use super::desk::{Changed, Desk, lock};
-use super::{Audience, Upstream};
+use super::watching::Subscriptions;
+use super::{Audience, Upstream, connect};
+
+/// How long a server may take to say that it is there, before somebody else uses a connection that a stranger had.
+const A_SIGN: Duration = Duration::from_secs(5);
 
 /// A connection.
 #[derive(Debug)]
@@ -27,8 +35,11 @@ pub struct Connection {
     pub(super) circle: Option<contexture::Principal>,
     in_flight: AtomicUsize,
     /// Resources that are watched over it: it stays.
-    watched: AtomicUsize,
-    last_used: Mutex<Instant>,
+    pub(super) watched: AtomicUsize,
+    pub(super) subscriptions: Subscriptions,
+    /// A call has had it.
+    used: AtomicBool,
+    pub(super) last_used: Mutex<Instant>,
     /// No more calls come: it is replaced, or we are ending.
     retired: AtomicBool,
     changed: Notify,
@@ -51,6 +62,8 @@ impl Connection {
             circle,
             in_flight: AtomicUsize::new(0),
             watched: AtomicUsize::new(0),
+            subscriptions: Subscriptions::default(),
+            used: AtomicBool::new(false),
             last_used: Mutex::new(Instant::now()),
             retired: AtomicBool::new(false),
             changed: Notify::new(),
@@ -59,6 +72,18 @@ impl Connection {
 
     pub(super) fn is_usable(&self) -> bool {
         !self.retired.load(Ordering::Acquire) && !self.client.is_closed()
+    }
+
+    /// Whether a call may have it.
+    pub(super) fn is_free(&self) -> bool {
+        let is_taken = || self.used.load(Ordering::Acquire) || (self.key.once && self.is_watched());
+        let serves_on = || !self.key.once && !self.client.has_spoken();
+        self.is_usable() && (!self.key.exclusive || (self.in_flight() == 0 && (!is_taken() || serves_on())))
+    }
+
+    /// Nobody is to have it any more, and nobody has.
+    fn is_spent(&self) -> bool {
+        self.key.exclusive && self.retired.load(Ordering::Acquire) && self.in_flight() == 0
     }
 
     pub(super) fn in_flight(&self) -> usize {
@@ -91,7 +116,16 @@ impl Connection {
         &self.client
     }
 
+    /// The use of it by a call.
     pub(super) fn lease(self: &Arc<Self>, who: &Audience) -> Lease {
+        let again = self.used.swap(true, Ordering::AcqRel);
+        let mut lease = self.visit(who);
+        lease.call = Some(Call { again, answered: AtomicBool::new(false) });
+        lease
+    }
+
+    /// The use of it on behalf of somebody, but for no call.
+    pub(super) fn visit(self: &Arc<Self>, who: &Audience) -> Lease {
         if let Some((number, session)) = &who.session {
             self.desk.meet(*number, session);
         }
@@ -101,7 +135,7 @@ impl Connection {
     /// The use of it by ourselves.
     pub(super) fn hold(self: &Arc<Self>) -> Lease {
         self.in_flight.fetch_add(1, Ordering::AcqRel);
-        Lease { connection: Arc::clone(self) }
+        Lease { connection: Arc::clone(self), call: None }
     }
 
     /// No more calls; those in flight have so long.
@@ -144,6 +178,10 @@ impl Connection {
         tokio::pin!(session_over);
         let why = loop {
             let due = self.last_used() + idle;
+            let changed = self.changed.notified();
+            if self.is_spent() {
+                break End::Spent;
+            }
             tokio::select! {
                 event = events.next() => {
                     let Some(upstream) = upstream.upgrade() else { break End::Dropped };
@@ -161,8 +199,8 @@ impl Connection {
                         _ => break End::Idle,
                     }
                 }
-                () = self.changed.notified() => {
-                    if self.retired.load(Ordering::Acquire) {
+                () = changed => {
+                    if self.retired.load(Ordering::Acquire) && !self.is_spent() {
                         break End::Dropped;
                     }
                 }
@@ -172,7 +210,7 @@ impl Connection {
         if let Some(upstream) = upstream.upgrade() {
             upstream.ended(&self, &why);
         }
-        if matches!(why, End::Idle | End::SessionOver) {
+        if matches!(why, End::Idle | End::SessionOver | End::Spent) {
             self.retire(Duration::from_secs(1)).await;
         }
     }
@@ -180,7 +218,8 @@ impl Connection {
     /// Something that the server said by itself.
     fn heard(self: &Arc<Self>, upstream: &Arc<Upstream>, event: Event) -> Option<End> {
         match event {
-            Event::Log(message) if self.key.is_of_one() => self.desk.log(message),
+            // Where strangers take turns, what comes with no call may be of the one before.
+            Event::Log(message) if self.key.is_of_one() && !self.key.exclusive => self.desk.log(message),
             Event::ToolsChanged => {
                 upstream.lists_changed(self, Changed { tools: true, ..Changed::default() })
             }
@@ -213,6 +252,8 @@ pub(super) enum End {
     Idle,
     /// The session that it was for is over.
     SessionOver,
+    /// The call that it was for is over, and the next may be somebody else's.
+    Spent,
     /// It broke.
     Lost(String),
     /// It was taken out of use.
@@ -223,6 +264,15 @@ pub(super) enum End {
 #[derive(Debug)]
 pub struct Lease {
     connection: Arc<Connection>,
+    call: Option<Call>,
+}
+
+/// The call that a lease is for.
+#[derive(Debug)]
+struct Call {
+    /// Another had the connection before.
+    again: bool,
+    answered: AtomicBool,
 }
 
 impl Lease {
@@ -265,45 +315,48 @@ impl Lease {
         }
     }
 
-    /// The connection stays though no call is in flight, until the counterpart.
-    pub(crate) fn watch(&self) -> Watching {
-        self.connection.watched.fetch_add(1, Ordering::AcqRel);
-        Watching(Arc::clone(&self.connection))
+    /// Whether nothing that the server said to whoever had this before can still be on its way: it says that it is there, and
+    /// has said nothing else.
+    pub(super) async fn is_settled(&self) -> bool {
+        let again = self.call.as_ref().is_some_and(|call| call.again);
+        if !again || !self.connection.key.exclusive {
+            return true;
+        }
+        connect::in_time(A_SIGN, self.client().ping()).await.is_ok() && !self.client().has_spoken()
+    }
+
+    /// The call has come to this.
+    pub(crate) fn ended(&self, outcome: &Result<Forwarded, Error>) {
+        if let Some(call) = &self.call {
+            let answered = matches!(outcome, Ok(_) | Err(Error::Remote(_)));
+            call.answered.store(answered, Ordering::Release);
+        }
+    }
+
+    /// It is not for a call after all.
+    pub(super) fn for_no_call(mut self) -> Self {
+        if let Some(call) = self.call.take() {
+            self.connection.used.store(call.again, Ordering::Release);
+        }
+        self
     }
 }
 
 impl Drop for Lease {
     fn drop(&mut self) {
         *lock(&self.connection.last_used) = Instant::now();
+        if let Some(call) = self.call.take().filter(|_| self.connection.key.exclusive) {
+            let connection = &self.connection;
+            let serves_on =
+                call.answered.into_inner() && !connection.key.once && !connection.client.has_spoken();
+            if !serves_on {
+                // Before it looks free.
+                connection.retired.store(true, Ordering::Release);
+            }
+        }
         let last = self.connection.in_flight.fetch_sub(1, Ordering::AcqRel) == 1;
         if last && self.connection.retired.load(Ordering::Acquire) {
             self.connection.changed.notify_waiters();
         }
-    }
-}
-
-/// Keeps a connection that something is watched over.
-#[derive(Debug)]
-pub(crate) struct Watching(Arc<Connection>);
-
-impl Watching {
-    pub(crate) fn client(&self) -> &Client {
-        &self.0.client
-    }
-
-    pub(crate) fn is_usable(&self) -> bool {
-        self.0.is_usable()
-    }
-
-    /// Whether both go over one connection.
-    pub(crate) fn is_same(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.0, &other.0)
-    }
-}
-
-impl Drop for Watching {
-    fn drop(&mut self) {
-        *lock(&self.0.last_used) = Instant::now();
-        self.0.watched.fetch_sub(1, Ordering::AcqRel);
     }
 }

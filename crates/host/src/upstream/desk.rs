@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use contexture::Principal;
 use contexture::model::{
-    ErrorObject, InputRequest, ListRootsResult, LoggingLevel, LoggingMessageParams, ProgressParams,
+    ErrorObject, InputRequest, ListRootsResult, LoggingLevel, LoggingMessageParams, ProgressParams, key,
 };
 use contexture::server::{BoxFuture, Context, Session};
 use serde_json::Value;
@@ -23,6 +23,9 @@ use crate::config::{RootsFor, ServerEntry};
 const A_MOMENT: Duration = Duration::from_secs(1);
 /// Sessions of one person that hear what a server says outside of any call.
 const SESSIONS: usize = 64;
+
+/// Questions that are answered without a call and that it is told of.
+const MENTIONS: usize = 64;
 
 /// Lists that are not what they were.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -77,7 +80,7 @@ pub trait Observer: Send + Sync {
 pub struct Question {
     /// What is asked.
     pub request: InputRequest,
-    /// Where the answer goes. Closed when the server no longer wants it.
+    /// Where the answer goes. Closed when the server has one, or no longer wants it.
     pub answer: oneshot::Sender<Answered>,
 }
 
@@ -139,6 +142,8 @@ struct Caller {
     voice: Arc<Voice>,
     /// Only where the server can ask this call anything.
     questions: Option<mpsc::UnboundedSender<Question>>,
+    /// How many of those it was told of that are answered without it.
+    mentioned: usize,
 }
 
 impl Desk {
@@ -166,7 +171,7 @@ impl Desk {
         // As many as the client's policy lets a server ask at once.
         let (questions, receiver) = asks.then(mpsc::unbounded_channel).unzip();
         let number = self.next.fetch_add(1, Ordering::Relaxed);
-        lock(&self.callers).insert(number, Caller { voice, questions });
+        lock(&self.callers).insert(number, Caller { voice, questions, mentioned: 0 });
         if asks {
             self.entered.notify_waiters();
         }
@@ -245,12 +250,34 @@ impl Desk {
         }
     }
 
+    /// Lets a call know of a question that is answered without it: others that belong to it may say so.
+    fn mention(&self, request: &InputRequest) {
+        let InputRequest::ListRoots(Some(params)) = request else { return };
+        if !params.meta.as_ref().is_some_and(|meta| meta.contains_key(key::TOGETHER)) {
+            return;
+        }
+        let mut callers = lock(&self.callers);
+        let asked = callers
+            .values_mut()
+            .rev()
+            .find_map(|caller| Some((caller.questions.as_ref()?, &mut caller.mentioned)));
+        if let Some((questions, mentioned)) = asked.filter(|(_, mentioned)| **mentioned < MENTIONS) {
+            *mentioned += 1;
+            let (answer, _) = oneshot::channel();
+            // That call may be over.
+            questions.send(Question { request: request.clone(), answer }).ok();
+        }
+    }
+
     /// Answers a question of the server.
     pub(super) async fn answer(self: Arc<Self>, request: InputRequest) -> Answered {
         if let (InputRequest::ListRoots(_), RootsFor::Fixed(roots)) = (&request, &self.entry.roots) {
+            self.mention(&request);
             return wire(&ListRootsResult { roots: roots.clone().into(), meta: None });
         }
-        if !self.lists && lock(&self.sessions).is_empty() {
+        // Later than that it may be about a call that is over, and the next may be somebody else's.
+        let is_early = self.next.load(Ordering::Relaxed) == 0;
+        if is_early && !self.lists && lock(&self.sessions).is_empty() {
             self.expect_caller().await;
         }
         let mut before = u64::MAX;

@@ -13,6 +13,7 @@ mod health;
 mod offer;
 mod starting;
 mod table;
+mod watching;
 
 pub use audience::{Audience, Declares};
 pub use connection::{Connection, Lease};
@@ -20,9 +21,9 @@ pub use desk::{Answered, Changed, Desk, Observer, Place, Question, Questions, Vo
 pub use health::{Health, State, Unavailable};
 
 pub(crate) use connect::LONGEST_CALL;
-pub(crate) use connection::Watching;
 pub(crate) use desk::{lock, wire};
 pub(crate) use health::shortened;
+pub(crate) use watching::Watching;
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -154,14 +155,17 @@ impl Upstream {
         self.may_start()?;
         for _ in 0..ATTEMPTS {
             let key = who.key(self.entry.sharing, self.revision());
-            let starting = {
+            let found = {
                 let mut table = lock(&self.table);
-                if let Some(lease) = table.take(&key, who) {
-                    return Ok(lease);
-                }
-                table.starting(&key, || self.start(who.clone(), key.clone()))
+                let taken = table.take(&key, who);
+                taken.ok_or_else(|| table.starting(&key, || self.start(who.clone(), key.clone())))
             };
-            let connection = starting.ok_or_else(|| self.busy())?.await?;
+            let connection = match found {
+                Ok(lease) if lease.is_settled().await => return Ok(lease),
+                // It is given up with its lease.
+                Ok(_) => continue,
+                Err(starting) => starting.ok_or_else(|| self.busy())?.await?,
+            };
             // Where only one call at a time has it, another may have been quicker.
             if let Some(lease) = lock(&self.table).take_this(&connection, who) {
                 return Ok(lease);
@@ -173,16 +177,18 @@ impl Upstream {
     /// The connection that calls of these people go over, though somebody else may have it to himself at the moment:
     /// for what is watched.
     pub(crate) async fn share(self: &Arc<Self>, who: &Audience) -> Result<Lease, Unavailable> {
-        match self.existing(who) {
+        let key = who.key(self.entry.sharing, self.revision());
+        let shared = lock(&self.table).share(&key, who);
+        match shared {
             Some(lease) => Ok(lease),
-            None => self.lease(who).await,
+            None => self.lease(who).await.map(Lease::for_no_call),
         }
     }
 
-    /// A connection of these people that is there, if there is one.
+    /// A connection of these people that is there, if there is one, and nobody else's at the moment.
     pub(crate) fn existing(&self, who: &Audience) -> Option<Lease> {
         let key = who.key(self.entry.sharing, self.revision());
-        lock(&self.table).share(&key, who)
+        if key.exclusive { None } else { lock(&self.table).share(&key, who) }
     }
 
     /// Ends everything; calls in flight have a while to finish. Its process is gone when this returns.
@@ -233,7 +239,20 @@ impl Upstream {
         match how {
             End::Lost(why) => self.lost(connection, why),
             End::Idle => self.tell_if_unused(),
+            End::Spent => {
+                self.tell_watchers(connection);
+                self.tell_if_unused();
+            }
             End::SessionOver | End::Dropped => {}
+        }
+    }
+
+    /// What was watched over a connection that is over is watched over another.
+    fn tell_watchers(&self, connection: &Connection) {
+        if connection.is_watched()
+            && let Some(observer) = self.around.observer.upgrade()
+        {
+            observer.watching_lost(&self.entry.name);
         }
     }
 
@@ -244,11 +263,7 @@ impl Upstream {
         if lock(&self.table).counts().0 == 0 {
             self.tell(State::Failed, Some(why));
         }
-        if connection.is_watched()
-            && let Some(observer) = self.around.observer.upgrade()
-        {
-            observer.watching_lost(&self.entry.name);
-        }
+        self.tell_watchers(connection);
         self.lister_lost(connection);
     }
 
@@ -265,7 +280,8 @@ impl Upstream {
     pub(crate) fn roots_changed(&self, session: u64) {
         if self.entry.roots == RootsFor::Client {
             let table = lock(&self.table);
-            let concerned = table.all().filter(|connection| connection.desk().knows(session));
+            let told = table.all().filter(|connection| connection.key.declares.roots_told);
+            let concerned = told.filter(|connection| connection.desk().knows(session));
             concerned.for_each(|connection| connection.client().roots_changed());
         }
     }

@@ -79,6 +79,10 @@ impl Upstream {
     pub(crate) fn forget_offer(&self, circle: &Option<Principal>) {
         if let Some(circle) = lock(&self.circles).get_mut(circle) {
             circle.listing.offer = None;
+            if circle.listing.fetching.as_ref().is_some_and(|fetching| fetching.peek().is_none()) {
+                // What is on its way is of before.
+                circle.listing.again.get_or_insert_default();
+            }
         }
     }
 

@@ -1,4 +1,5 @@
-//! All connections to one server, by whose they are. Bounded: what is idle makes room, and what is not stays.
+//! All connections to one server, by whose they are. Bounded: what is idle makes room, and what is not stays. One who is known
+//! keeps no more than half of them busy.
 
 use std::collections::HashMap;
 use std::future::Future;
@@ -50,22 +51,18 @@ impl Table {
     /// A connection that is there.
     pub(super) fn take(&mut self, key: &Key, who: &Audience) -> Option<Lease> {
         let live = &self.slots.get(key)?.live;
-        let free = |connection: &&Arc<Connection>| {
-            connection.is_usable() && (!key.exclusive || connection.in_flight() == 0)
-        };
-        live.iter().find(free).map(|connection| connection.lease(who))
+        live.iter().find(|connection| connection.is_free()).map(|connection| connection.lease(who))
     }
 
     /// This one, if it is free.
     pub(super) fn take_this(&mut self, connection: &Arc<Connection>, who: &Audience) -> Option<Lease> {
-        let free = connection.is_usable() && (!connection.key.exclusive || connection.in_flight() == 0);
-        free.then(|| connection.lease(who))
+        connection.is_free().then(|| connection.lease(who))
     }
 
-    /// A connection that is there, though a call may have it to itself.
+    /// A connection that is there, though a call may have it to itself; unless it is that call's alone.
     pub(super) fn share(&mut self, key: &Key, who: &Audience) -> Option<Lease> {
-        let live = &self.slots.get(key)?.live;
-        live.iter().find(|connection| connection.is_usable()).map(|connection| connection.lease(who))
+        let live = &self.slots.get(key).filter(|_| !key.once)?.live;
+        live.iter().find(|connection| connection.is_usable()).map(|connection| connection.visit(who))
     }
 
     /// One that is being made, or `make` begins to; nothing if there is no room.
@@ -76,6 +73,9 @@ impl Table {
             return Some(starting.clone());
         }
         let (live, _, starts) = self.counts();
+        if self.busy_for(key) >= self.limit.div_ceil(2) {
+            return None;
+        }
         if live + starts >= self.limit
             && !self.slots.values().flat_map(|slot| &slot.live).any(|it| it.is_idle())
         {
@@ -86,6 +86,13 @@ impl Table {
         slot.starts += 1;
         slot.starting = Some(starting.clone());
         Some(starting)
+    }
+
+    /// How many are kept busy by whoever this is for. Nobody can tell strangers apart.
+    fn busy_for(&self, key: &Key) -> usize {
+        let Some(principal) = key.principal.as_ref().filter(|it| !it.is_anonymous()) else { return 0 };
+        let own = self.slots.iter().filter(|(other, _)| other.principal.as_ref() == Some(principal));
+        own.map(|(_, slot)| slot.starts + slot.live.iter().filter(|it| !it.is_idle()).count()).sum()
     }
 
     /// What was being made under this key is there, or failed.

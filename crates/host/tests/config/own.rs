@@ -59,7 +59,7 @@ pub(crate) const EVERYTHING: &str = r#"{
     "audit": { "path": "audit.jsonl", "required": true },
     "limits": {
         "callsPerSecond": 5, "serverCallsPerSecond": 12, "questionsPerSecond": 13, "concurrentCalls": 6, "parkedCalls": 7, "parkTime": "8s", "connections": 9,
-        "listGrace": 0.5, "drainTime": "11s",
+        "watchedResources": 14, "listGrace": 0.5, "drainTime": "11s",
     },
 }"#;
 
@@ -144,7 +144,7 @@ fn every_key_beside_the_servers() {
     limits.calls_per_second = Some(5);
     (limits.server_calls_per_second, limits.questions_per_second) = (Some(12), Some(13));
     (limits.concurrent_calls, limits.parked_calls, limits.connections) = (6, 7, 9);
-    limits.park_time = Duration::from_secs(8);
+    (limits.park_time, limits.watched_resources) = (Duration::from_secs(8), 14);
     (limits.list_grace, limits.drain_time) = (Duration::from_millis(500), Duration::from_secs(11));
     assert_eq!(config.limits, limits);
 }

@@ -31,6 +31,28 @@ async fn roots_of_the_configuration_need_no_client() {
     .await;
 }
 
+/// Those of whom nobody knows who they are may be two people, though they use one connection after the other: the server must
+/// not take the roots of the one for the other's.
+#[tokio::test]
+async fn roots_of_one_stranger_are_not_those_of_the_next() {
+    pairings(|pairing| async move {
+        if pairing.front == Wire::Pipe {
+            return;
+        }
+        let gate = Gate::of(pairing).await;
+        for root in ["file:///one", "file:///two", "file:///one"] {
+            let roots = Roots::new().with(Root::new(root)).expect("a root");
+            let client = gate.connect(Client::builder().roots(roots), pairing.client, pairing.front).await;
+            let shown =
+                client.call("up__roots", ()).await.unwrap_or_else(|error| panic!("{pairing:?}: {error}"));
+            assert_eq!(shown.text(), root, "{pairing:?}");
+            client.close().await;
+        }
+        gate.host.stop().await;
+    })
+    .await;
+}
+
 #[tokio::test]
 async fn roots_that_are_not_shown_do_not_exist() {
     pairings(|pairing| async move {

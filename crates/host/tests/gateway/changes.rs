@@ -90,3 +90,33 @@ async fn a_server_that_is_slow_is_listed_when_it_comes() {
         gate.host.stop().await;
     }
 }
+
+/// Whoever was allowed to watch something may not be allowed to know of it any more.
+#[tokio::test]
+async fn what_is_denied_by_now_is_not_told_of() {
+    for server in super::support::ERAS {
+        let child = || super::support::child("up", server);
+        let gate = Gate::start(config(vec![child()])).await;
+        let client = gate.client(Era::Legacy, super::support::Wire::Pipe).await;
+        let mut events = client.events();
+        client.subscribe("up+test://doc").await.expect("watched");
+        let mut denying = config(vec![child()]);
+        denying.policy = serde_json::from_value(serde_json::json!({
+            "default": "allow", "rules": [{ "resource": "test://doc", "decision": "deny" }]
+        }))
+        .expect("a policy");
+        gate.host.reload(denying).await.expect("good");
+        for _ in 0..5 {
+            client.call("up__touch", ()).await.expect("an answer");
+        }
+        // One more exchange, behind all that was told.
+        client.call("up__echo", serde_json::json!({ "text": "x" })).await.expect("an answer");
+        while let Ok(Some(event)) = tokio::time::timeout(std::time::Duration::ZERO, events.next()).await {
+            assert!(!matches!(event, Event::ResourceUpdated(_)), "{server:?}");
+        }
+        gate.host.reload(config(vec![child()])).await.expect("good");
+        client.call("up__touch", ()).await.expect("an answer");
+        next(&mut events, "a change", |event| matches!(event, Event::ResourceUpdated(_))).await;
+        gate.host.stop().await;
+    }
+}

@@ -105,9 +105,9 @@ async fn what_a_known_person_always_allows_is_not_asked_again() {
 
 /// Somebody who is asked, and away.
 #[derive(Clone, Default)]
-struct Away {
-    asked: Arc<AtomicUsize>,
-    taken_back: Arc<AtomicUsize>,
+pub(crate) struct Away {
+    pub(crate) asked: Arc<AtomicUsize>,
+    pub(crate) taken_back: Arc<AtomicUsize>,
 }
 
 impl Person for Away {

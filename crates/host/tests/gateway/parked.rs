@@ -13,13 +13,13 @@ use serde_json::value::{RawValue, to_raw_value};
 use super::rich;
 use super::support::{Gate, Site, Wire, at, config, named, refused, until};
 
-fn forms() -> ClientCapabilities {
+pub(crate) fn forms() -> ClientCapabilities {
     let elicitation =
         ElicitationCapability { form: Some(JsonObject::new()), ..ElicitationCapability::default() };
     ClientCapabilities { elicitation: Some(elicitation), ..ClientCapabilities::default() }
 }
 
-fn raw(value: &serde_json::Value) -> Box<RawValue> {
+pub(crate) fn raw(value: &serde_json::Value) -> Box<RawValue> {
     to_raw_value(value).expect("JSON")
 }
 

@@ -96,3 +96,60 @@ async fn a_session_of_its_own_ends_with_its_connection() {
     .await;
     gate.host.stop().await;
 }
+
+/// Whoever has no session has nothing in common with anybody, not even with themselves a moment ago.
+#[tokio::test]
+async fn a_call_without_a_session_has_a_process_of_its_own_where_each_session_has() {
+    for server in ERAS {
+        let mut entry = child("up", server);
+        entry.sharing = contexture_host::config::Sharing::Session;
+        let gate = Gate::known(config(vec![entry])).await;
+        let client = gate.connect(named("ada"), Era::Modern, Wire::Http).await;
+        let mut pids = std::collections::BTreeSet::new();
+        for _ in 0..3 {
+            let both = join_all(
+                [client.call("up__pid", ()), client.call("up__pid", ())].map(|call| call.into_future()),
+            );
+            pids.extend(both.await.into_iter().map(|reply| reply.expect("an answer").text()));
+        }
+        assert_eq!(pids.len(), 6, "{server:?}: {pids:?}");
+        let lists = 1;
+        super::support::until("only that of the lists is left", || async {
+            (gate.host.health()[0].connections <= lists).then_some(())
+        })
+        .await;
+        // What is watched has one of its own, too, and keeps it.
+        client.subscribe("up+test://doc").await.expect("watched");
+        client.call("up__pid", ()).await.expect("an answer");
+        super::support::until("that of the call is gone", || async {
+            (gate.host.health()[0].connections == lists + 1).then_some(())
+        })
+        .await;
+        gate.host.stop().await;
+    }
+}
+
+#[tokio::test]
+async fn one_person_leaves_room_for_others() {
+    let mut entry = child("up", Era::Legacy);
+    entry.sharing = contexture_host::config::Sharing::Session;
+    let mut config = config(vec![entry]);
+    config.limits.connections = 4;
+    let gate = Gate::known(config).await;
+    let mut busy = Vec::new();
+    for count in 1..=2 {
+        let client = gate.connect(named("ada"), Era::Legacy, Wire::Http).await;
+        busy.push(client.call("up__hang", ()).start());
+        super::support::until("it is at work", || async {
+            (gate.host.health()[0].in_flight == count).then_some(())
+        })
+        .await;
+    }
+    let third = gate.connect(named("ada"), Era::Legacy, Wire::Http).await;
+    let refused = super::support::refused(third.call("up__pid", ()).await);
+    assert_eq!(refused.data.expect("data")["state"], "busy", "{}", refused.message);
+    let bob = gate.connect(named("bob"), Era::Legacy, Wire::Http).await;
+    bob.call("up__pid", ()).await.expect("there is room for others");
+    drop(busy);
+    gate.host.stop().await;
+}

@@ -8,7 +8,7 @@ use contexture::client::Event;
 use contexture::revision::Era;
 use serde_json::json;
 
-use super::support::{Gate, Wire, able, child, config, until};
+use super::support::{ERAS, Gate, PATIENCE, Wire, able, child, config, until};
 
 #[tokio::test]
 async fn what_does_not_change_keeps_its_process_and_its_calls() {
@@ -76,4 +76,26 @@ async fn no_call_is_lost_under_load() {
         caller.await.expect("no call failed");
     }
     gate.host.stop().await;
+}
+
+/// Whoever watches a resource of a server that was reconfigured hears the new one.
+#[tokio::test]
+async fn what_is_watched_is_watched_at_the_new_one() {
+    for server in ERAS {
+        let gate = Gate::start(config(vec![child("up", server)])).await;
+        let client = gate.connect(able(), Era::Legacy, Wire::Pipe).await;
+        let mut events = client.events();
+        client.subscribe("up+test://doc").await.expect("watched");
+        let mut other = child("up", server);
+        other.call_time = Duration::from_secs(7);
+        gate.host.reload(config(vec![other])).await.expect("good");
+        let mut updated = async |what: &str| {
+            let told = async { while !matches!(events.next().await, Some(Event::ResourceUpdated(_))) {} };
+            assert!(tokio::time::timeout(PATIENCE, told).await.is_ok(), "{server:?}: never {what}");
+        };
+        updated("told that it may have changed meanwhile").await;
+        client.call("up__touch", ()).await.expect("an answer");
+        updated("told of a change").await;
+        gate.host.stop().await;
+    }
 }

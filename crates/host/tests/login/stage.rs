@@ -56,8 +56,8 @@ impl Gateway {
 }
 
 impl Provider for Gateway {
-    fn capabilities(&self) -> ServerCapabilities {
-        serde_json::from_value(json!({ "tools": {} })).expect("capabilities")
+    fn capabilities(&self) -> Arc<ServerCapabilities> {
+        Arc::new(serde_json::from_value(json!({ "tools": {} })).expect("capabilities"))
     }
 
     fn perform(&self, operation: Operation) -> BoxFuture<OperationResult> {

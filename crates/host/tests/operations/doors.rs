@@ -18,6 +18,10 @@ impl Source for Two {
     fn parked(&self) -> usize {
         7
     }
+
+    fn audit_lost(&self) -> u64 {
+        11
+    }
 }
 
 fn json_of(doors: &Doors, path: &str) -> (u16, Value) {
@@ -41,6 +45,7 @@ fn a_server_that_does_not_work_is_named_and_the_gateway_stays_ready() {
         r#"contexture_upstream_state{server="git",state="failed"} 1"#,
         r#"contexture_upstream_connections{server="files"} 3"#,
         "contexture_parked_calls 7",
+        r#"contexture_dropped_total{what="audit_line"} 11"#,
     ] {
         assert!(page.lines().any(|found| found == line), "{line} in {page}");
     }

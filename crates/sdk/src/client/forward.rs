@@ -25,7 +25,7 @@ use crate::engine::Patience;
 use crate::model::{
     ClientCapabilities, LoggingLevel, LoggingMessageParams, Meta, Method, ProgressParams, Tool, code,
 };
-use crate::revision::{Lower, Revision};
+use crate::revision::Revision;
 use crate::{Error, Result};
 
 impl Client {
@@ -82,7 +82,7 @@ pub struct Forward {
     payload: Result<Payload>,
     patience: Patience,
     meta: Meta,
-    capabilities: Option<ClientCapabilities>,
+    capabilities: Option<Arc<ClientCapabilities>>,
     level: Option<LoggingLevel>,
     on_progress: Option<Box<dyn FnMut(ProgressParams) + Send>>,
     on_log: Option<Box<dyn FnMut(LoggingMessageParams) + Send>>,
@@ -145,8 +145,8 @@ impl Forward {
 
     /// Modern servers: what this one request declares, in place of what the client does. Nothing else may be asked
     /// in answer to it.
-    pub fn capabilities(mut self, capabilities: ClientCapabilities) -> Self {
-        self.capabilities = Some(capabilities);
+    pub fn capabilities(mut self, capabilities: impl Into<Arc<ClientCapabilities>>) -> Self {
+        self.capabilities = Some(capabilities.into());
         self
     }
 
@@ -206,10 +206,8 @@ impl Forward {
         let session = live.session()?;
         session.knows(self.method)?;
         session.permits(self.method)?;
-        if let Some(capabilities) = &mut self.capabilities {
-            capabilities.lower(session.rules);
-        }
-        let text = session.forwarded_meta(self.level, self.capabilities.as_ref(), &self.meta);
+        let declaring = self.capabilities.as_ref().map(|capabilities| session.declaring(capabilities));
+        let text = session.forwarded_meta(self.level, declaring.as_deref(), &self.meta);
         let mut waiting = live.link.open(Outgoing {
             method: self.method.as_str(),
             payload,
@@ -232,15 +230,20 @@ impl Forward {
             _ => {}
         };
         let result = waiting.result(told).await.map_err(|error| raise(None, session.rules, error))?;
-        let asked = self.asked(session, &result)?;
+        let capabilities = declaring.as_ref().map_or(&session.declared, |declaring| &declaring.lowered);
+        let asked = self.asked(session, capabilities, &result)?;
         Ok(Forwarded { revision: session.rules.revision, result, asked })
     }
 
     /// What the server asks, which must have been declared.
-    fn asked(&self, session: &Session, result: &Bytes) -> Result<Option<InputRequired>> {
+    fn asked(
+        &self,
+        session: &Session,
+        capabilities: &ClientCapabilities,
+        result: &Bytes,
+    ) -> Result<Option<InputRequired>> {
         let policy = self.client.policy();
         let asked = InputRequired::read(result, session.rules, policy, Some(self.method))?;
-        let capabilities = self.capabilities.as_ref().unwrap_or(&session.declared);
         for request in asked.iter().flat_map(|asked| asked.requests.values()) {
             declared(capabilities, request, session.rules)
                 .map_err(|what| Error::PeerMisbehaved(format!("the server asks something, but {what}")))?;

@@ -152,6 +152,7 @@ impl Connection {
             let _ = result_line(&request.id, &serde_json::Map::new(), &mut line);
             return self.send(line);
         }
+        count(&self.link.counters.unasked);
         let question = match session {
             Some(session) => self.hub.question(session, request),
             None => Err(ErrorObject::method_not_found(&request.method)),

@@ -129,13 +129,15 @@ impl Table {
     }
 }
 
-/// What was dropped because it made no sense.
+/// What was dropped because it made no sense; and what was said of the server's own accord.
 #[derive(Debug, Default)]
 pub(super) struct Counters {
     pub(super) garbage: AtomicU64,
     pub(super) unknown_responses: AtomicU64,
     pub(super) dropped_notifications: AtomicU64,
     pub(super) refused_requests: AtomicU64,
+    /// Not dropped, but said without having been asked: questions, and log messages that came with no answer.
+    pub(super) unasked: AtomicU64,
 }
 
 pub(super) fn count(counter: &AtomicU64) {

@@ -25,6 +25,7 @@ mod call;
 mod completer;
 mod config;
 mod connection;
+mod declaring;
 mod establish;
 mod events;
 mod forward;
@@ -257,7 +258,7 @@ impl Client {
 
     /// The revision that is spoken.
     pub fn revision(&self) -> Revision {
-        self.server().revision
+        self.with_session(|session| session.rules.revision)
     }
 
     /// The era that is spoken.
@@ -310,6 +311,12 @@ impl Client {
             notifications: counters.dropped_notifications.load(Ordering::Relaxed),
             requests: counters.refused_requests.load(Ordering::Relaxed),
         }
+    }
+
+    /// Whether the server has asked or logged anything over this connection that did not come with an answer: who it was
+    /// for, only the server knows. What it said before an answer of its own arrived counts when that has arrived.
+    pub fn has_spoken(&self) -> bool {
+        self.live().link.counters.unasked.load(Ordering::Relaxed) > 0
     }
 
     fn hub(&self) -> &Arc<Hub> {

@@ -9,6 +9,7 @@ use serde::de::DeserializeOwned;
 
 use super::connection::Connection;
 use super::events::Event;
+use super::link::count;
 use crate::json_rpc::{Notification, RequestId};
 use crate::model::{
     CancelledParams, ElicitationCompleteParams, LoggingMessageParams, Meta, Method, ProgressParams,
@@ -34,6 +35,9 @@ impl Connection {
                 self.link.progress(progress).then_some(())
             }
             Method::LogMessage => {
+                if of.is_none() {
+                    count(&self.link.counters.unasked);
+                }
                 self.within_rate()?;
                 self.log(read(params)?, of)
             }

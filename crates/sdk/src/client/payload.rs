@@ -121,7 +121,7 @@ impl Payload {
         for Member { name, value } in Members::of(text) {
             end = value.as_ptr() as usize - text.as_ptr() as usize + value.len();
             if !["_meta", "inputResponses", "requestState"].contains(&&*name) {
-                payload.push_text(Cow::Owned(name.into_owned()), value)?;
+                payload.push_text(kept(name), value)?;
             }
         }
         // Reading ends early where something is wrong, and half of what was wanted must not be sent.
@@ -187,6 +187,15 @@ impl Metadata<'_> {
             }
             None => line.push(b'}'),
         }
+    }
+}
+
+/// A name of the caller's; those that most requests have are here already.
+fn kept(name: Cow<'_, str>) -> Cow<'static, str> {
+    const USUAL: [&str; 3] = ["name", "arguments", "uri"];
+    match USUAL.into_iter().find(|usual| *usual == name) {
+        Some(usual) => Cow::Borrowed(usual),
+        None => Cow::Owned(name.into_owned()),
     }
 }
 

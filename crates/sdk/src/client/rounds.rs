@@ -17,7 +17,7 @@ use super::config::Config;
 use super::payload::{Payload, encode};
 use super::responders::{Ask, NoAnswer};
 use super::session::Session;
-use crate::json_rpc::Members;
+use crate::json_rpc::{Members, plain_text};
 use crate::model::{CallToolResult, InputRequest, Method, ResultType};
 use crate::revision::Rules;
 use crate::{Error, Policy, Result};
@@ -179,6 +179,9 @@ fn result_type(result: &Bytes) -> Result<Option<ResultType>> {
     };
     let text = str::from_utf8(result).map_err(|error| fault(&error))?;
     let Some(kind) = Members::of(text).find(|member| member.name == "resultType") else { return Ok(None) };
+    if plain_text(kind.value) == Some(ResultType::Complete.as_str()) {
+        return Ok(Some(ResultType::Complete));
+    }
     serde_json::from_str(kind.value).map_err(|error| fault(&error))
 }
 

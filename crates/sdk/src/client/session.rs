@@ -4,9 +4,10 @@
 //! changes for the life of a connection.
 
 use std::borrow::Cow;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use super::config::Config;
+use super::declaring::{Declaring, Declarings};
 use super::payload::meta_text;
 use crate::model::{
     ClientCapabilities, DiscoverResult, ElicitationCapability, Implementation, InitializeResult, JsonObject,
@@ -28,6 +29,8 @@ pub(super) struct Session {
     meta: Meta,
     /// The same as JSON: alone, and with each log level.
     texts: [OnceLock<String>; 9],
+    /// What single requests declare instead.
+    declarings: Declarings,
 }
 
 /// Metadata of a request that nobody but its sender sets.
@@ -68,6 +71,7 @@ impl Session {
             declared: capabilities(config, revision.rules()),
             meta: Meta::new(),
             texts: Default::default(),
+            declarings: Declarings::default(),
         }
     }
 
@@ -81,6 +85,7 @@ impl Session {
             declared: capabilities(config, revision.rules()),
             meta: modern_meta(config, revision),
             texts: Default::default(),
+            declarings: Declarings::default(),
         }
     }
 
@@ -107,21 +112,22 @@ impl Session {
 
     /// Metadata for a request that is passed on, as JSON: ours, which counts, and what else there is of the
     /// caller's. Capabilities are those of this one request, where the revision has such.
-    pub(super) fn forwarded_meta(
-        &self,
+    pub(super) fn forwarded_meta<'a>(
+        &'a self,
         level: Option<LoggingLevel>,
-        capabilities: Option<&ClientCapabilities>,
+        declaring: Option<&'a Declaring>,
         caller: &Meta,
-    ) -> Cow<'_, str> {
+    ) -> Cow<'a, str> {
         let level = level.filter(|_| !self.rules.has_set_level);
-        let other = capabilities
-            .filter(|other| self.meta.contains_key(key::CLIENT_CAPABILITIES) && **other != self.declared);
-        let own = match other {
+        let own = match declaring.filter(|_| self.meta.contains_key(key::CLIENT_CAPABILITIES)) {
             None => Cow::Borrowed(self.own_text(level)),
-            Some(capabilities) => {
-                let mut meta = self.meta_at(level);
-                meta.set(key::CLIENT_CAPABILITIES, capabilities);
-                Cow::Owned(meta_text(&meta))
+            Some(declaring) => {
+                let text = declaring.texts[place_of(level)].get_or_init(|| {
+                    let mut meta = self.meta_at(level);
+                    meta.set(key::CLIENT_CAPABILITIES, &declaring.lowered);
+                    meta_text(&meta)
+                });
+                Cow::Borrowed(text.as_str())
             }
         };
         let mut passed = caller.iter().filter(|(name, _)| !OURS.contains(&name.as_str())).peekable();
@@ -144,9 +150,14 @@ impl Session {
         Cow::Owned(text)
     }
 
+    /// What a single request declares, in the words of the revision.
+    pub(super) fn declaring(&self, capabilities: &Arc<ClientCapabilities>) -> Arc<Declaring> {
+        self.declarings.of(capabilities, self.rules)
+    }
+
     /// What we say about ourselves, as JSON; made once for each level.
     fn own_text(&self, level: Option<LoggingLevel>) -> &str {
-        let text = &self.texts[level.map_or(0, |level| 1 + level as usize)];
+        let text = &self.texts[place_of(level)];
         text.get_or_init(|| meta_text(&self.meta_at(level)))
     }
 
@@ -191,6 +202,11 @@ impl Session {
         let revision = self.rules.revision;
         Err(Error::PeerIncompatible(format!("revision {revision} has no {}", method.as_str())))
     }
+}
+
+/// Where metadata with this log level is kept.
+fn place_of(level: Option<LoggingLevel>) -> usize {
+    level.map_or(0, |level| 1 + level as usize)
 }
 
 /// What a modern request must say.

@@ -105,7 +105,7 @@ impl Serving {
     /// The capabilities that follow from what is registered, or those that the provider declares.
     pub(super) fn capabilities(&self) -> ServerCapabilities {
         if let Some(provider) = &self.provider {
-            return provider.capabilities();
+            return ServerCapabilities::clone(&provider.capabilities());
         }
         let list_changed = || ListChangedCapability {
             list_changed: self.offer.list_changed.then_some(true),

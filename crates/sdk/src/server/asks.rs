@@ -18,11 +18,12 @@ use super::Context;
 use super::context::lock;
 use super::form::form_of;
 use super::seal::{Kept, fresh_id};
+use super::together::Leaving;
 use super::wire::Wire;
 use crate::engine::{Patience, Peer};
 use crate::model::{
     CreateMessageParams, CreateMessageResult, ElicitAction, ElicitParams, ElicitResult, ElicitSchema,
-    ElicitValue, ErrorObject, InputRequest, InputRequests, ListRootsResult, Method, Root, key,
+    ElicitValue, ErrorObject, InputRequest, InputRequests, ListRootsResult, Method, Root,
 };
 use crate::revision::Lower;
 use crate::revision::lower::unaskable_field;
@@ -58,6 +59,8 @@ impl Asks {
 pub(super) struct Round {
     pub(super) kept: Kept,
     pub(super) wanted: InputRequests,
+    /// Questions that leave when the handler cannot go on.
+    pub(super) leaving: Leaving,
     /// Keys of questions that this run of the handler has asked.
     pub(super) asked: BTreeSet<String>,
     /// An answer of this round that is none: the fault of the request, not of the handler.
@@ -280,7 +283,7 @@ impl Context {
             return self.replayed(key, request).await;
         }
         if self.peer().capabilities.wants_question_keys() {
-            request.meta_mut().get_or_insert_default().set(key::QUESTION, key);
+            return self.ask_together(key, request).await;
         }
         request_now(self, &request).await
     }

@@ -20,6 +20,7 @@ use super::talk::Talk;
 use super::wire::Wire;
 use super::{Principal, Registry, Session};
 use crate::engine::{Exchange, Peer};
+use crate::json_rpc::{Member, Members};
 use crate::model::{LoggingLevel, LoggingMessageParams, Meta, Method, ProgressParams};
 use crate::revision::{Lower, Revision, Rules};
 
@@ -141,6 +142,18 @@ impl Context {
     /// The metadata of the request: trace context, and keys of your own.
     pub fn meta(&self) -> Meta {
         serde_json::from_slice(&self.inner.meta).unwrap_or_default()
+    }
+
+    /// The same without these keys, whose values are not even read.
+    pub fn meta_without(&self, keys: &[&str]) -> Meta {
+        let text = std::str::from_utf8(&self.inner.meta).unwrap_or_default();
+        let mut meta = Meta::new();
+        for Member { name, value } in Members::of(text).filter(|member| !keys.contains(&&*member.name)) {
+            if let Ok(value) = serde_json::from_str(value) {
+                meta.0.insert(name.into_owned(), value);
+            }
+        }
+        meta
     }
 
     /// The headers of the HTTP request that this call came with. `None` over a pipe.

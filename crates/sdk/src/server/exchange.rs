@@ -121,13 +121,16 @@ impl Run {
         }
     }
 
-    /// What the handler has asked in vain, and what was wrong with an answer.
+    /// What the handler has asked in vain, and what was wrong with an answer. What it asks in place leaves.
     fn take_asked(&self) -> (Option<ErrorObject>, InputRequests) {
         let mut asks = lock(&self.context.inner.asks);
         let replay = asks.replay;
         let Some(round) = asks.begun() else { return (None, InputRequests::new()) };
         let wanted = if replay { std::mem::take(&mut round.wanted) } else { InputRequests::new() };
-        (round.fault.take(), wanted)
+        let (fault, leaving) = (round.fault.take(), std::mem::take(&mut round.leaving));
+        drop(asks);
+        leaving.depart();
+        (fault, wanted)
     }
 
     fn panicked(&self, error: ErrorObject) -> Outcome {

@@ -49,6 +49,7 @@ mod serving;
 mod session;
 mod strings;
 mod talk;
+mod together;
 mod tool;
 mod wire;
 
@@ -63,7 +64,7 @@ pub use operation::{BoxFuture, Operation, OperationResult, Reply, Request, Stack
 pub use output::{Failure, IntoToolResult, Json};
 pub use principal::Principal;
 pub use prompt::{IntoPrompt, IntoPromptResult, PromptBuilder, PromptEntry, prompt};
-pub use provider::Provider;
+pub use provider::{Mirrors, Provider};
 pub use pulse::KeepAlive;
 pub use registry::Registry;
 pub use resource::{IntoContents, IntoResource, ResourceBuilder, ResourceEntry, resource};

@@ -7,6 +7,8 @@
 use std::any::Any;
 use std::sync::Arc;
 
+use contexture_core::http::mirror::{Annotation, annotations};
+
 use super::operation::{BoxFuture, Operation, OperationResult};
 use super::{Context, Principal};
 use crate::model::{ServerCapabilities, Tool};
@@ -23,8 +25,8 @@ pub trait Provider: Send + Sync + 'static {
     /// What is declared to clients. Methods of capabilities that are absent are unknown methods, and changes of
     /// lists without `listChanged` are not told.
     ///
-    /// Asked for every request, so that it may change: it should cost little.
-    fn capabilities(&self) -> ServerCapabilities;
+    /// Asked for every request, so that it may change: it is shared, not made.
+    fn capabilities(&self) -> Arc<ServerCapabilities>;
 
     /// How to use what is offered, for the model. Without it, what the server itself was told to say.
     fn instructions(&self) -> Option<String> {
@@ -40,11 +42,16 @@ pub trait Provider: Send + Sync + 'static {
     /// `Updated` never do.
     fn perform(&self, operation: Operation) -> BoxFuture<OperationResult>;
 
-    /// The definition of a tool as it was declared, not lowered: headers of modern HTTP requests repeat annotated
-    /// arguments (`x-mcp-header`), and structured results are lowered by the output schema.
+    /// The definition of a tool as it was declared, not lowered: structured results are lowered by its output schema.
     fn tool(&self, principal: &Principal, name: &str) -> Option<Arc<Tool>> {
         let _ = (principal, name);
         None
+    }
+
+    /// The arguments of a tool that headers of modern HTTP requests repeat. Asked for every such request; whoever
+    /// keeps what [`Mirrors::of`] found need not look through the schema each time.
+    fn mirrors(&self, principal: &Principal, name: &str) -> Option<Mirrors> {
+        self.tool(principal, name).map(|tool| Mirrors::of(&tool))
     }
 
     /// Somebody begins to watch a resource. What is returned is dropped when they stop, however that happens:
@@ -55,8 +62,20 @@ pub trait Provider: Send + Sync + 'static {
     }
 }
 
+/// The arguments of a tool that headers of modern HTTP requests repeat: those that its input schema annotates
+/// (`x-mcp-header`).
+#[derive(Debug, Clone)]
+pub struct Mirrors(pub(super) Arc<[Annotation]>);
+
+impl Mirrors {
+    /// What the schema of this tool says. Annotations that make no sense are followed by nobody.
+    pub fn of(tool: &Tool) -> Self {
+        Self(annotations(&tool.input_schema).unwrap_or_default().into())
+    }
+}
+
 impl<P: Provider + ?Sized> Provider for Arc<P> {
-    fn capabilities(&self) -> ServerCapabilities {
+    fn capabilities(&self) -> Arc<ServerCapabilities> {
         (**self).capabilities()
     }
 
@@ -70,6 +89,10 @@ impl<P: Provider + ?Sized> Provider for Arc<P> {
 
     fn tool(&self, principal: &Principal, name: &str) -> Option<Arc<Tool>> {
         (**self).tool(principal, name)
+    }
+
+    fn mirrors(&self, principal: &Principal, name: &str) -> Option<Mirrors> {
+        (**self).mirrors(principal, name)
     }
 
     fn watch(&self, context: &Context, uri: &str) -> Option<Box<dyn Any + Send + Sync>> {

@@ -10,7 +10,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use contexture_core::http::mirror::annotations;
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 use tower_service::Service as _;
@@ -128,10 +127,8 @@ fn check_provided(
     call: &ToolCall<'_>,
     principal: &Principal,
 ) -> Result<(), ErrorObject> {
-    let Some(tool) = provider.tool(principal, &call.name) else { return Ok(()) };
-    // Annotations that make no sense are followed by nobody.
-    let mirrors = annotations(&tool.input_schema).unwrap_or_default();
-    mirrored::check_arguments(head, &mirrors, call.arguments)
+    let Some(mirrors) = provider.mirrors(principal, &call.name) else { return Ok(()) };
+    mirrored::check_arguments(head, &mirrors.0, call.arguments)
 }
 
 fn raw(method: Method, text: &str) -> Result<Box<RawValue>, ErrorObject> {

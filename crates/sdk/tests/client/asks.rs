@@ -300,3 +300,25 @@ async fn servers_that_ask_too_often_are_refused() {
         assert!(server.ask(method, params).await.get("result").is_some());
     }
 }
+
+/// What it said before an answer counts when that is here: whoever lends a connection to somebody else looks at it then.
+#[tokio::test(start_paused = true)]
+async fn a_server_that_has_said_something_by_itself_is_told_from_one_that_has_not() {
+    for says in ["nothing", "a message", "a question"] {
+        let (client, mut server) = full_pair(Client::builder(), "2025-06-18").await;
+        let (pong, ()) = tokio::join!(client.ping(), async {
+            let asked = server.asked("ping").await;
+            match says {
+                "a message" => {
+                    let message = json!({ "level": "info", "data": "by the way" });
+                    server.notify("notifications/message", message).await.expect("sent");
+                }
+                "a question" => drop(server.ask("roots/list", Value::Null).await),
+                _ => {}
+            }
+            server.complete(&asked, json!({})).await;
+        });
+        pong.expect("it is there");
+        assert_eq!(client.has_spoken(), says != "nothing", "{says}");
+    }
+}

@@ -1,5 +1,7 @@
 //! Connections: kept, shared one after the other, and given up when the server has.
 
+use std::time::Duration;
+
 use contexture::{Client, Error};
 
 use crate::support::{MODERN, pair, said};
@@ -61,5 +63,31 @@ async fn a_connection_with_half_an_answer_is_not_kept() {
     });
     reply.expect("a reply");
     assert_eq!(fixture.connections(), 2);
+    fixture.close(&client).await;
+}
+
+/// Nobody has to call again for that: a server is not kept waiting for good by a client that has nothing to say.
+#[tokio::test]
+async fn a_kept_connection_that_nobody_uses_is_closed() {
+    let (client, mut fixture) = pair(Client::builder(), MODERN).await;
+    let calls = [client.call("a", ()).start(), client.call("b", ()).start()];
+    let (mut first, mut second) = (fixture.post("tools/call").await, fixture.post("tools/call").await);
+    first.whole_result(said("x")).await;
+    second.whole_result(said("x")).await;
+    for call in calls {
+        call.await.expect("a reply");
+    }
+    assert_eq!(fixture.connections(), 2);
+    tokio::time::pause();
+    tokio::time::advance(Duration::from_secs(91)).await;
+    tokio::time::resume();
+    first.gone().await;
+    second.gone().await;
+    // The next call has a connection of its own.
+    let (reply, ()) = tokio::join!(client.call("t", ()).into_future(), async {
+        fixture.post("tools/call").await.result(said("x")).await;
+    });
+    reply.expect("a reply");
+    assert_eq!(fixture.connections(), 3);
     fixture.close(&client).await;
 }

@@ -256,6 +256,11 @@ impl Seen {
 
     /// A result in full, after which the connection ends without a word.
     pub(crate) async fn last_result(mut self, result: Value) {
+        self.whole_result(result).await;
+    }
+
+    /// A result in full. Nobody reads what comes next.
+    pub(crate) async fn whole_result(&mut self, result: Value) {
         let response = self.response_with(result);
         self.back.log.lock().expect("a lock").push((From::Server, response.clone()));
         self.write_whole(200, &[("content-type", "application/json")], &response.to_string()).await;

@@ -177,6 +177,28 @@ async fn work_that_takes_long_keeps_its_session_and_its_stream() {
     }
 }
 
+/// Going away is not cancelling, and whoever never comes back is not waited for without end.
+#[tokio::test(start_paused = true)]
+async fn work_whose_client_is_gone_ends_with_its_session() {
+    for revision in LEGACY {
+        let (server, mut calls) = server();
+        let inside = Inside::of(server.policy(short()), |http| http);
+        let session = inside.session(revision).await;
+        let wait = request(1, "tools/call", json!({ "name": "wait", "arguments": {} }));
+        let mut response = Box::pin(inside.send(session.post(&wait)));
+        assert!(is_pending(response.as_mut()).await);
+        let call = calls.recv().await.expect("is called");
+        drop(response);
+        for _ in 0..3 {
+            tokio::time::sleep(Duration::from_secs(15)).await;
+            assert!(!call.context.is_cancelled(), "{revision}: it goes on without its client");
+        }
+        // Time goes on by itself while nothing else happens.
+        call.context.cancelled().await;
+        assert_eq!(inside.http.sessions(), 0, "{revision}");
+    }
+}
+
 // covers: HTTP-SESSION-TERMINATE
 #[tokio::test(start_paused = true)]
 async fn no_session_lives_for_ever() {

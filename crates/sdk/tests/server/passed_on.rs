@@ -220,6 +220,68 @@ async fn one_key_is_one_question() {
     }
 }
 
+/// A gateway has to make rounds of what it is asked: it hears which questions are one.
+#[tokio::test]
+async fn who_passes_questions_on_hears_which_belong_together() {
+    for revision in &LEGACY[2..] {
+        for passes_on in [true, false] {
+            let server = calling(|ctx: Context| async move {
+                let (first, second) = join(ctx.pass_on("a", form("?")), ctx.pass_on("b", roots())).await;
+                first.and(second)?;
+                ctx.pass_on("c", sampling()).await.map(|answer| answer.to_string())
+            });
+            let mut can = can();
+            if passes_on {
+                can["experimental"] = json!({ "contexture/questions": {} });
+            }
+            let mut peer = Spoken::to(server, revision, can).await;
+            let id = peer.begin("tools/call", params()).await;
+            let asked = [
+                (["elicitation/create", "roots/list"].as_slice(), ["a", "b"].as_slice()),
+                (&["sampling/createMessage"], &["c"]),
+            ];
+            for (methods, keys) in asked {
+                for (method, key) in methods.iter().zip(keys) {
+                    let question = peer.expect(method).await.expect("a question");
+                    let said = json!({ "contexture/question": key, "contexture/together": keys });
+                    let said = if passes_on { said } else { Value::Null };
+                    assert_eq!(question["params"]["_meta"], said, "{revision} {question}");
+                    let (_, answer) = answers()
+                        .into_iter()
+                        .find(|(asked, _)| asked.method().as_str() == *method)
+                        .expect("one of these");
+                    peer.answer(&question, answer).await.expect("is sent");
+                }
+            }
+            let response = peer.response(&id).await.expect("a response");
+            assert!(text_of(&response).contains("assistant"), "{response}");
+        }
+    }
+}
+
+/// One that nobody waits for any more belongs to nothing, and is not asked.
+#[tokio::test]
+async fn a_question_that_was_dropped_is_not_waited_for() {
+    let server = calling(|ctx: Context| async move {
+        let mut dropped = Box::pin(ctx.pass_on("a", roots()));
+        std::future::poll_fn(|cx| {
+            assert!(dropped.as_mut().poll(cx).is_pending());
+            std::task::Poll::Ready(())
+        })
+        .await;
+        drop(dropped);
+        ctx.pass_on("b", roots()).await.map(|answer| answer.to_string())
+    });
+    let mut can = can();
+    can["experimental"] = json!({ "contexture/questions": {} });
+    let mut peer = Spoken::to(server, LEGACY[3], can).await;
+    let id = peer.begin("tools/call", params()).await;
+    let question = peer.expect("roots/list").await.expect("a question");
+    assert_eq!(question["params"]["_meta"]["contexture/together"], json!(["b"]), "{question}");
+    peer.answer(&question, json!({ "roots": [] })).await.expect("is sent");
+    peer.response(&id).await.expect("a response");
+}
+
 #[tokio::test]
 async fn a_round_has_no_more_questions_than_can_be_answered() {
     let mut policy = Policy::default();

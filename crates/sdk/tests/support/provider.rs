@@ -66,8 +66,8 @@ fn capabilities(declared: Value) -> ServerCapabilities {
 }
 
 impl Provider for Elsewhere {
-    fn capabilities(&self) -> ServerCapabilities {
-        self.capabilities.clone()
+    fn capabilities(&self) -> Arc<ServerCapabilities> {
+        Arc::new(self.capabilities.clone())
     }
 
     fn instructions(&self) -> Option<String> {

@@ -30,7 +30,8 @@ impl Line {
 /// Whether there is more to come: a quote or a bracket is open.
 pub(super) fn is_open(text: &str) -> bool {
     let (_, rest) = assigned(text);
-    matches!(Words::new(rest, None).all(), Err(why) if why == OPEN)
+    // What is said about lines is no line.
+    !rest.trim_start().starts_with('#') && matches!(Words::new(rest, None).all(), Err(why) if why == OPEN)
 }
 
 const OPEN: &str = "a quote or a bracket is not closed";
@@ -65,7 +66,7 @@ impl<'a> Words<'a> {
     fn all(mut self) -> Result<Vec<String>, String> {
         let mut words = Vec::new();
         loop {
-            while self.peek().is_some_and(char::is_whitespace) {
+            while self.is_between() {
                 self.at += 1;
             }
             if self.peek().is_none() {
@@ -73,6 +74,12 @@ impl<'a> Words<'a> {
             }
             words.push(self.word()?);
         }
+    }
+
+    /// At a space, or where a line goes on in the next one.
+    fn is_between(&self) -> bool {
+        let goes_on = self.rest.get(self.at..).is_some_and(|rest| rest.starts_with(&['\\', '\n']));
+        goes_on || self.peek().is_some_and(char::is_whitespace)
     }
 
     fn peek(&self) -> Option<char> {
@@ -93,8 +100,10 @@ impl<'a> Words<'a> {
             self.at += 1;
             match char {
                 '\'' => self.quoted(&mut word)?,
+                '"' if word.ends_with(":=") => self.json_string(&mut word)?,
                 '"' => self.double_quoted(&mut word)?,
-                '\\' => word.push(self.next().ok_or(OPEN)?),
+                // At the end of a line: it goes on in the next one.
+                '\\' => word.extend(self.next().map(Some).ok_or(OPEN)?.filter(|char| *char != '\n')),
                 '{' | '[' => self.json(&mut word, char)?,
                 '$' => self.reference(&mut word)?,
                 _ => word.push(char),
@@ -288,6 +297,8 @@ mod tests {
                 &["call", "x", "a=y", "o:={\"in\": [{\"x\":\"y\"}]}"],
             ),
             ("say '$it' $$5 \"$$\" $", &["say", "$it", "$5", "$", "$"]),
+            ("call x \\\n a=1 b=\\\n2 \\\n", &["call", "x", "a=1", "b=2"]),
+            ("call x a:=\"it $it\"", &["call", "x", "a:=\"it $it\""]),
             ("prompt x a=$it.sum", &["prompt", "x", "a=3"]),
             ("", &[]),
         ];
@@ -313,7 +324,7 @@ mod tests {
         for open in ["call x o:={\"a\": [1,", "say 'two", "say \"two", "x \\", "o:={\"a\": \"}"] {
             assert!(is_open(open), "{open}");
         }
-        for whole in ["call x o:={}", "say 'two'", "x = call y", "x $never"] {
+        for whole in ["# it's a remark", "call x o:={}", "say 'two'", "x = call y", "x $never"] {
             assert!(!is_open(whole), "{whole}");
         }
     }

@@ -99,7 +99,7 @@ impl Shell<'_> {
             outcome = within(self.client.clone(), verb) => outcome,
         };
         // A question that is still open is not asked any more.
-        keyboard::leave();
+        keyboard::free().await;
         let outcome = match verb {
             Verb::Subscribe(subscribing) => self.unfollowed(subscribing, outcome).await,
             _ => outcome,

@@ -15,6 +15,7 @@ use crate::client::live::Live;
 use crate::client::payload::{Metadata, Payload};
 use crate::client::rounds::{Reply, Round, Rounds};
 use crate::engine::Patience;
+use crate::json_rpc::string_text;
 use crate::model::{MAX_TTL_MS, Method, ProgressParams, code};
 use crate::revision::Rules;
 use crate::{Error, HttpRefusal, Result};
@@ -143,7 +144,7 @@ impl Client {
         if method != Some(Method::ToolsCall) || !live.mirrors() {
             return Ok(Vec::new());
         }
-        let name: Option<String> = payload.member("name").and_then(|name| serde_json::from_str(name).ok());
+        let name = payload.member("name").and_then(string_text);
         let tool = name.and_then(|name| self.hub().tools.get(&name));
         let arguments = payload.member("arguments");
         tool.map_or_else(|| Ok(Vec::new()), |tool| tool.mirrored(arguments))

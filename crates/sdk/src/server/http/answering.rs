@@ -69,7 +69,8 @@ pub(super) struct Answering {
     pub(super) session: Option<Arc<HttpSession>>,
     pub(super) stream: Option<Arc<Stream>>,
     pub(super) permit: Option<Permit>,
-    pub(super) busy: Option<Busy>,
+    /// Its session is in use.
+    pub(super) _busy: Option<Busy>,
 }
 
 impl Answering {
@@ -248,7 +249,8 @@ impl Drop for Answering {
             session: self.session.take(),
             stream: self.stream.take(),
             permit: self.permit.take(),
-            busy: self.busy.take(),
+            // Nobody may come back, and then the session ends as any other does that nobody uses, and this with it.
+            _busy: None,
         };
         runtime.spawn(async move {
             std::future::poll_fn(|cx| alone.poll_to_wire(cx)).await;

@@ -75,7 +75,7 @@ impl Post {
             wire,
             table: self.table,
             principal: self.principal,
-            busy: Some(session.busy()),
+            _busy: Some(session.busy()),
             session: Some(session),
             stream: None,
             permit: Some(self.permit),

@@ -207,7 +207,7 @@ impl Post {
             session: None,
             stream: None,
             permit: Some(self.permit),
-            busy: None,
+            _busy: None,
         }
     }
 }

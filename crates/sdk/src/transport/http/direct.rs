@@ -2,7 +2,8 @@
 //!
 //! There is one server, so what is kept of a connection is a stack of those that serve on. A connection has no task
 //! of its own: whoever waits for an answer moves it, and whoever stops waiting ends it. A request goes over another
-//! connection only if the kept one was found closed before a byte of it was written.
+//! connection only if the kept one was found closed before a byte of it was written. One task, while any are kept, closes
+//! those that nobody has used for long.
 
 use std::collections::VecDeque;
 use std::error::Error as StdError;
@@ -10,7 +11,7 @@ use std::future::poll_fn;
 use std::io;
 use std::path::Path;
 use std::pin::{Pin, pin};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
@@ -22,7 +23,7 @@ use hyper::body::Incoming;
 use hyper::client::conn::http1::{self, Connection, SendRequest};
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::client::proxy::matcher::Matcher;
-use tokio::time::Instant;
+use tokio::time::{Instant, sleep_until};
 use tower_service::Service;
 
 use super::address::Address;
@@ -41,8 +42,26 @@ pub(super) struct Direct {
     to: To,
     host: HeaderValue,
     connect_time: Duration,
-    /// The one that was used last is used next.
-    kept: Mutex<VecDeque<Line>>,
+    kept: Mutex<Kept>,
+}
+
+/// Connections that serve on.
+#[derive(Default)]
+struct Kept {
+    /// The one that was used last is used next, and is the last of these.
+    lines: VecDeque<Line>,
+    /// Somebody sees to it that they do not stay for ever.
+    swept: bool,
+}
+
+impl Kept {
+    /// Closes those that have been kept for long enough; says when the next one has.
+    fn sweep(&mut self) -> Option<Instant> {
+        while self.lines.front().is_some_and(|oldest| oldest.since.elapsed() >= KEPT_FOR) {
+            self.lines.pop_front();
+        }
+        self.lines.front().map(|oldest| oldest.since + KEPT_FOR)
+    }
 }
 
 enum To {
@@ -124,14 +143,14 @@ impl Direct {
         }
     }
 
-    fn kept(&self) -> MutexGuard<'_, VecDeque<Line>> {
+    fn kept(&self) -> MutexGuard<'_, Kept> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// A kept connection that the server has not closed, as far as can be seen.
     fn take(&self, cx: &mut Context<'_>) -> Option<Line> {
         loop {
-            let mut line = self.kept().pop_back()?;
+            let mut line = self.kept().lines.pop_back()?;
             if line.since.elapsed() < KEPT_FOR && line.is_free(cx) {
                 return Some(line);
             }
@@ -139,12 +158,33 @@ impl Direct {
     }
 
     /// Keeps a connection.
-    fn keep(&self, line: Line) {
+    fn keep(self: &Arc<Self>, line: Line) {
         let mut kept = self.kept();
-        while kept.len() >= KEPT || kept.front().is_some_and(|oldest| oldest.since.elapsed() > KEPT_FOR) {
-            kept.pop_front();
+        if kept.lines.len() >= KEPT {
+            kept.lines.pop_front();
         }
-        kept.push_back(line);
+        kept.lines.push_back(line);
+        if !std::mem::replace(&mut kept.swept, true) {
+            tokio::spawn(sweep(Arc::downgrade(self)));
+        }
+    }
+}
+
+/// Closes what nobody uses, for as long as there is anything.
+async fn sweep(way: Weak<Direct>) {
+    loop {
+        let Some(way) = way.upgrade() else { return };
+        let due = {
+            let mut kept = way.kept();
+            let due = kept.sweep();
+            kept.swept = due.is_some();
+            due
+        };
+        drop(way);
+        match due {
+            Some(due) => sleep_until(due).await,
+            None => return,
+        }
     }
 }
 

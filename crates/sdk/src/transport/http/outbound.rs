@@ -11,7 +11,7 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 
-use crate::json_rpc::{Member, Members, RequestId};
+use crate::json_rpc::{Member, Members, RequestId, string_text};
 use crate::model::{ErrorObject, Method};
 use crate::revision::{Revision, Rules};
 
@@ -134,7 +134,7 @@ fn subject(method: Method) -> Option<&'static str> {
 }
 
 fn mirror_all(headers: &mut HeaderMap, subject: Option<&str>, mirrored: Vec<(String, String)>) {
-    if let Some(subject) = subject.and_then(|it| serde_json::from_str::<Cow<'_, str>>(it).ok()) {
+    if let Some(subject) = subject.and_then(string_text) {
         match HeaderValue::from_str(&mirror::encode(&subject)) {
             Ok(subject) => drop(headers.insert(NAME, subject)),
             Err(_) => tracing::warn!("the name of what is asked for cannot be sent as a header"),
