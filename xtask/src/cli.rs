@@ -42,7 +42,8 @@ pub fn run_counted(args: &[String], tally: &mut Tally) -> Result<(), String> {
         [flag, name] if flag == "--only" => name.as_str(),
         _ => return Err(USAGE.to_owned()),
     };
-    let root = workspace::root();
+    // What is named in a terminal is named from anywhere.
+    let root = workspace::root().canonicalize().map_err(|error| format!("the workspace: {error}"))?;
     let stage = Stage::set(&root)?;
     let servers: Vec<Server> = stage.servers.iter().filter(|it| it.name.contains(only)).cloned().collect();
     if servers.is_empty() {
@@ -92,8 +93,11 @@ impl Stage {
         let node = node::new_enough("the stories of the command line", &root.join("interop/gateway"))?;
         let go = built_with_go(root, &logs)?;
         let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
+        let contexture = target.join("debug/contexture");
+        let contexture =
+            contexture.canonicalize().map_err(|error| format!("{}: {error}", contexture.display()))?;
         let servers = servers::all(root, &node, go.as_deref());
-        Ok(Self { logs, within, contexture: target.join("debug/contexture"), servers, has_go: go.is_some() })
+        Ok(Self { logs, within, contexture, servers, has_go: go.is_some() })
     }
 
     /// Plays all stories about a server, one after the other, in one terminal.

@@ -12,13 +12,9 @@ const FLEETING: [&str; 5] = [".lock", ".tmp", ".new", ".part", "~"];
 
 /// After a column: the shell and its terminal are all that runs, and nothing temporary is in any folder.
 fn of_column(scene: &Scene, _: &Server) -> Told {
-    let strangers = || {
-        let all = scene.pane.processes();
-        let is_stage = |line: &str| line.starts_with("tmux") || line.starts_with("bash");
-        all.into_iter().filter(|(_, line)| !is_stage(line)).collect::<Vec<_>>()
-    };
-    let nobody = || strangers().is_empty().then_some(());
-    scene.pane.wait("somebody is left", nobody).map_err(|_| format!("still running: {:?}", strangers()))?;
+    let nobody = || scene.strangers().is_empty().then_some(());
+    let left = |_| format!("still running: {:?}", scene.strangers());
+    scene.pane.wait("somebody is left", nobody).map_err(left)?;
     let temporary = files(&scene.pane.temporary());
     if !temporary.is_empty() {
         return Err(format!("temporary files: {temporary:?}"));

@@ -81,7 +81,7 @@ pub fn run(args: &[String]) -> Result<(), String> {
 
 /// What is on the screen in the end, with its colours.
 fn played(program: &Path, steps: &[Step]) -> Result<String, String> {
-    let pane = Pane::open(program, COLUMNS, ROWS, "/usr/local/bin:/usr/bin:/bin")?;
+    let pane = Pane::open(program, &std::env::temp_dir(), (COLUMNS, ROWS), "/usr/local/bin:/usr/bin:/bin")?;
     for step in steps {
         match step {
             Run(line) => {

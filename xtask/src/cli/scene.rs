@@ -5,6 +5,7 @@ use super::servers::Server;
 use std::fs::{File, OpenOptions};
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 /// Wide enough that lines with paths are not broken too often.
 const SIZE: (u16, u16) = (120, 40);
@@ -53,7 +54,15 @@ impl Scene {
     /// Types a line and waits until it shows this.
     pub fn goes_on(&self, line: &str, shown: &str) -> Result<(), String> {
         self.begins(line)?;
-        self.pane.shows(shown).map(drop)
+        let seen = || self.pane.text().is_ok_and(|text| text.contains(shown));
+        // One that has ended shows nothing more.
+        let over = || self.pane.has_ended();
+        let looked = || (seen() || over()).then(|| seen().then_some(()));
+        let found = self.pane.wait(&format!("`{line}` does not show {shown:?}"), looked)?;
+        found.ok_or_else(|| {
+            let text = self.pane.text().unwrap_or_default();
+            format!("`{line}` ended before it showed {shown:?}: {}", brief(&text))
+        })
     }
 
     /// Types a line to a program that is at work, and waits until it shows this.
@@ -105,8 +114,16 @@ impl Scene {
     /// Ends whatever is at work, so that there is a prompt.
     pub fn recover(&self) {
         self.keep(&format!("$ {}\n(FAILED)\n", self.pane.text().unwrap_or_default()));
-        let _ = self.pane.keys(&["C-c", "C-c", "C-d"]).and_then(|()| self.pane.run("true"));
-        let _ = self.pane.ended();
+        for (number, _) in self.strangers() {
+            let _ = Command::new("kill").args(["-KILL", &number.to_string()]).output();
+        }
+        let _ = self.pane.keys(&["C-c"]).and_then(|()| self.plays("stty sane", 0, &[]));
+    }
+
+    /// Programs that run here beside the shell and its terminal.
+    pub fn strangers(&self) -> Vec<(u32, String)> {
+        let is_stage = |line: &str| line.starts_with("tmux") || line.starts_with("bash");
+        self.pane.processes().into_iter().filter(|(_, line)| !is_stage(line)).collect()
     }
 
     fn begins(&self, line: &str) -> Result<(), String> {

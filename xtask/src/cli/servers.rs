@@ -37,7 +37,7 @@ pub fn all(root: &Path, node: &Path, go: Option<&Path>) -> Vec<Server> {
         title: "the demo",
         line: "contexture demo".to_owned(),
         call: ["echo message=hello", "hello", "echo message:=3"],
-        resource: Some(["demo://readme", "demo server"]),
+        resource: Some(["demo://readme", "Tools that answer"]),
         prompt: Some(["greeting name=Ada", "Ada"]),
         completion: Some(["greeting style=fr", "friendly"]),
         followed: Some("demo://clock"),

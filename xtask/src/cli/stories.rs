@@ -162,7 +162,7 @@ fn shell(scene: &Scene, server: &Server) -> Told {
     let [call, answer, _] = server.call;
     let line = format!("contexture shell {}", server.name);
     scene.goes_on(&line, "Ctrl-D ends")?;
-    scene.says(&format!("call {call}"), answer)?;
+    scene.says(&format!("call {call}"), &format!("($1)\n{}>", server.name))?;
     // Tab completes the verb and the tool.
     let (start, _) = name_of(call).split_at(3);
     scene.keys(&["cal", "Tab", start, "Tab"])?;

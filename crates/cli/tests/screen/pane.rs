@@ -116,6 +116,11 @@ impl Pane {
         self.wait("it does not end", next).map(|(_, code)| code)
     }
 
+    /// Whether there is a prompt after the last line that was run.
+    pub(crate) fn has_ended(&self) -> bool {
+        self.prompts().is_some_and(|(count, _)| count > self.seen.get())
+    }
+
     /// Takes the terminal away from all that run in it, as when its window is closed.
     pub(crate) fn hang_up(&self) {
         let _ = self.tmux(&["kill-server"]).output();

@@ -89,9 +89,9 @@ fn every_host_gets_its_own_words() {
     let stage = Stage::new();
     stage.write(OURS, r#"{ "servers": { "web": { "url": "https://web.example/mcp", "headers": { "Authorization": "Bearer ${T}" } } } }"#);
     let program = env!("CARGO_BIN_EXE_contexture");
-    let bridge = format!(r#""args": ["bridge", "https://web.example/mcp"]"#);
+    let bridge = r#""args": ["bridge", "https://web.example/mcp"]"#;
     let cases = [
-        ("claude-desktop", "home/.config/Claude/claude_desktop_config.json", bridge.as_str()),
+        ("claude-desktop", "home/.config/Claude/claude_desktop_config.json", bridge),
         ("claude-code", "home/.claude.json", r#""type": "http""#),
         ("vscode", "home/.config/Code/User/mcp.json", r#""Authorization": "Bearer ${env:T}""#),
         ("cursor", "home/.cursor/mcp.json", r#""url": "https://web.example/mcp""#),

@@ -303,7 +303,7 @@ mod tests {
             ("", &[]),
         ];
         for (text, wanted) in cases {
-            assert_eq!(words(text).as_deref(), Ok(*wanted), "{text}");
+            assert_eq!(words(text), Ok(wanted.iter().map(ToString::to_string).collect()), "{text}");
         }
         assert!(words("read $it.option").is_err_and(|why| why.contains("option")));
         assert_eq!(
