@@ -12,6 +12,8 @@ use crate::{process, workspace};
 /// As wide as a page can show.
 const COLUMNS: u16 = 100;
 const ROWS: u16 = 60;
+/// What a shell says of a program that is not there.
+const NOT_FOUND: i32 = 127;
 
 /// What a person does at the terminal.
 enum Step {
@@ -86,7 +88,9 @@ fn played(program: &Path, steps: &[Step]) -> Result<String, String> {
         match step {
             Run(line) => {
                 pane.run(line)?;
-                pane.ended()?;
+                if pane.ended()? == NOT_FOUND {
+                    return Err(format!("{line}: there is no such program"));
+                }
             }
             Type(line, words) => {
                 pane.run(line)?;

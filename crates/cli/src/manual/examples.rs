@@ -83,15 +83,27 @@ const EXAMPLES: &[(&str, &[Example])] = &[
     ),
     (
         "record",
-        &[(
-            "contexture tools list -- contexture record notes --to session.jsonl",
-            "give your client `contexture record …` in the place of the server's command",
-        )],
+        &[
+            ("contexture call demo add a=1 b=2 --record sum.jsonl", "what one verb says"),
+            (
+                "contexture call add a=1 b=2 -- contexture record notes --to session.jsonl",
+                "what a client says: give it `contexture record …` in the place of the server's command",
+            ),
+        ],
     ),
     ("replay", &[("contexture replay session.jsonl notes", "what the server answers otherwise now")]),
     (
         "mock",
-        &[("contexture tools list -- contexture mock session.jsonl", "the same answers, without the server")],
+        &[
+            (
+                "contexture tools list -- contexture mock session.jsonl",
+                "the same answers, without the server",
+            ),
+            (
+                "contexture call sum.jsonl add a=1 b=2",
+                "every verb takes a transcript in the place of a server",
+            ),
+        ],
     ),
     (
         "test",

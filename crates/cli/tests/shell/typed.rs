@@ -37,7 +37,7 @@ fn history_is_kept_for_the_next_shell_and_for_nobody_else() {
     screen.run("Secretive");
     screen.shows("Send this?");
     screen.run("y");
-    screen.shows("Hello, Secretive");
+    screen.shows("($3)\nContexture demo>");
     screen.keys(&["C-d"]);
     assert_eq!(screen.ended(), 0);
 
@@ -75,7 +75,7 @@ fn changes_and_log_messages_are_said_above_the_line() {
     // It is known at once.
     screen.keys(&["call ext", "Tab", "C-c"]);
     screen.shows("demo> call extra");
-    says(&screen, "log warning", "demo>");
+    screen.run("log warning");
     let shown = says(&screen, "call log_lines", "[emergency]");
     assert!(!shown.contains("[info]"), "{shown}");
 }
@@ -131,4 +131,20 @@ fn subscriptions_end_with_control_c() {
     screen.keys(&["C-c"]);
     let shown = says(&screen, "call add a=1 b=2", "3\n($1)");
     assert!(!shown.contains("interrupted"), "{shown}");
+}
+
+/// Who types faster than a server answers loses nothing.
+#[test]
+fn lines_that_were_typed_ahead_are_read_in_their_turn() {
+    let screen = shell("demo");
+    screen.keys(&[
+        "call sleep ms=300",
+        "Enter",
+        "call echo message=one",
+        "Enter",
+        "call echo message=two",
+        "Enter",
+    ]);
+    screen.shows("\none\n($2)\n");
+    screen.shows("\ntwo\n($3)\n");
 }

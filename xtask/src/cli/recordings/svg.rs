@@ -11,30 +11,33 @@ const STYLE: &str = "text{font:14px ui-monospace,'DejaVu Sans Mono',Menlo,Consol
 .b{font-weight:bold}.d{fill:#8a94a6}.i{font-style:italic}.u{text-decoration:underline}\
 .c30{fill:#4c566a}.c31{fill:#e06c75}.c32{fill:#98c379}.c33{fill:#e5c07b}.c34{fill:#61afef}.c35{fill:#c678dd}.c36{fill:#56b6c2}.c37{fill:#d8dee9}";
 
-/// What is on a screen of so many columns, drawn. Lines at the end that are empty are left out, and so is the last prompt.
+/// What is on a screen of so many columns, drawn: lines that are longer are broken, as the terminal did. Lines at the end that are
+/// empty are left out, and so is the last prompt.
 pub fn picture(text: &str, columns: u16) -> String {
-    let mut lines: Vec<&str> = text.lines().collect();
+    let mut look = Look::default();
+    let mut lines: Vec<Vec<Cell>> = text.lines().map(|line| cells(line, &mut look)).collect();
     while lines.last().is_some_and(|line| matches!(plain(line).trim(), "" | "$")) {
         lines.pop();
     }
+    let broken =
+        lines.iter().flat_map(|line| line.chunks(columns.into()).chain(line.is_empty().then_some(&[][..])));
+    let rows: Vec<String> = broken.map(spans).collect();
     let width = (f32::from(columns) * ADVANCE) as usize + 2 * MARGIN;
-    let height = lines.len() * LINE + 2 * MARGIN;
+    let height = rows.len() * LINE + 2 * MARGIN;
     let mut svg = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" viewBox=\"0 0 {width} {height}\">\n\
          <style>{STYLE}</style>\n<rect width=\"100%\" height=\"100%\" rx=\"8\" fill=\"#1f2430\"/>\n"
     );
-    let mut look = Look::default();
-    for (number, line) in lines.iter().enumerate() {
+    for (number, row) in rows.iter().enumerate() {
         let y = MARGIN + (number + 1) * LINE - 5;
         // Writing to a string does not fail.
-        let _ = writeln!(
-            svg,
-            "<text x=\"{MARGIN}\" y=\"{y}\" xml:space=\"preserve\">{}</text>",
-            spans(line, &mut look)
-        );
+        let _ = writeln!(svg, "<text x=\"{MARGIN}\" y=\"{y}\" xml:space=\"preserve\">{row}</text>");
     }
     svg + "</svg>\n"
 }
+
+/// A character, and how it looks.
+type Cell = (char, Look);
 
 /// How text looks until something else is said.
 #[derive(Default, Clone, PartialEq)]
@@ -76,44 +79,44 @@ impl Look {
     }
 }
 
-/// A line in parts that look alike.
-fn spans(line: &str, look: &mut Look) -> String {
-    let mut all = String::new();
+/// The characters of a line. Sequences that are no colours are left out.
+fn cells(line: &str, look: &mut Look) -> Vec<Cell> {
+    let mut all = Vec::new();
     for (number, part) in line.split('\u{1b}').enumerate() {
-        let text = match (number, part.strip_prefix('[').and_then(|rest| rest.split_once('m'))) {
-            (0, _) => part,
-            (_, Some((codes, text))) => {
+        let text = match part.strip_prefix('[').and_then(|rest| rest.split_once('m')) {
+            _ if number == 0 => part,
+            Some((codes, text)) => {
                 look.change(codes);
                 text
             }
-            // Another sequence than a colour: its text is what is left of it.
-            (_, None) => {
-                part.trim_start_matches(|char: char| !char.is_alphabetic()).get(1..).unwrap_or_default()
-            }
+            None => "",
         };
-        let text = text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
-        match look.classes() {
-            _ if text.is_empty() => {}
-            classes if classes.is_empty() => all.push_str(&text),
-            classes => all = format!("{all}<tspan class=\"{classes}\">{text}</tspan>"),
-        }
+        all.extend(text.chars().map(|char| (char, look.clone())));
     }
     all
 }
 
+/// A line in parts that look alike.
+fn spans(line: &[Cell]) -> String {
+    let parts = line.chunk_by(|(_, one), (_, other)| one == other);
+    let spans = parts.map(|part| {
+        let text = plain(part).replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
+        let classes = part.first().map(|(_, look)| look.classes()).unwrap_or_default();
+        if classes.is_empty() { text } else { format!("<tspan class=\"{classes}\">{text}</tspan>") }
+    });
+    spans.collect()
+}
+
 /// Without colours.
-fn plain(line: &str) -> String {
-    let parts = line.split('\u{1b}').enumerate();
-    let texts = parts
-        .map(|(number, part)| if number == 0 { part } else { part.split_once('m').map_or("", |it| it.1) });
-    texts.collect()
+fn plain(cells: &[Cell]) -> String {
+    cells.iter().map(|(char, _)| *char).collect()
 }
 
 #[cfg(test)]
 mod tests {
     #[test]
     fn colours_become_classes_and_text_stays_text() {
-        let svg = super::picture("\u{1b}[1mbold\u{1b}[0m <a> & \u{1b}[32mgreen\u{1b}[39m\n$ \n\n", 20);
+        let svg = super::picture("\u{1b}[1mbold\u{1b}[0m <a> & \u{1b}[32mgreen\u{1b}[39m\n$ \n\n", 40);
         assert!(
             svg.contains(
                 "<tspan class=\"b\">bold</tspan> &lt;a&gt; &amp; <tspan class=\"c32\">green</tspan></text>"
@@ -121,5 +124,6 @@ mod tests {
             "{svg}"
         );
         assert_eq!(svg.matches("<text").count(), 1, "{svg}");
+        assert_eq!(super::picture("one two", 4).matches("<text").count(), 2, "lines are broken");
     }
 }

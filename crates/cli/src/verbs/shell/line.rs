@@ -185,7 +185,8 @@ impl<'a> Words<'a> {
         }
     }
 
-    /// A value in the middle of a word. Where it is all of an argument, `name=$1` keeps its type.
+    /// A value in the middle of a word. Plain ones are text, which is read as the tool's schema says; of lists and objects, where
+    /// they are all of an argument, the argument is JSON.
     fn reference(&mut self, word: &mut String) -> Result<(), String> {
         let Some(value) = self.value()? else {
             word.push('$');
@@ -193,19 +194,16 @@ impl<'a> Words<'a> {
         };
         let ends = self.peek().is_none_or(char::is_whitespace);
         let is_whole = self.typed && ends && word.ends_with('=') && word.matches('=').count() == 1;
-        let is_whole = is_whole && !word.ends_with(":=");
         match &value {
             Value::String(text) if word.ends_with(":=") => {
-                word.push_str(&Value::from(text.as_str()).to_string())
+                word.push_str(&Value::from(text.as_str()).to_string());
             }
-            Value::String(text) => word.push_str(text),
-            other => {
-                if is_whole {
-                    word.truncate(word.len() - 1);
-                    word.push_str(":=");
-                }
-                word.push_str(&other.to_string());
+            Value::Array(_) | Value::Object(_) if is_whole && !word.ends_with(":=") => {
+                word.truncate(word.len() - 1);
+                word.push_str(":=");
+                word.push_str(&value.to_string());
             }
+            other => word.push_str(&as_text(other)),
         }
         Ok(())
     }
@@ -290,7 +288,8 @@ mod tests {
             ("call add a=1  b=2", &["call", "add", "a=1", "b=2"]),
             ("echo 'two words' \"and $it.sum\" a\\ b", &["echo", "two words", "and 3", "a b"]),
             ("call x o:={\"a\": [1, \"} ]\"]} z", &["call", "x", "o:={\"a\": [1, \"} ]\"]}", "z"]),
-            ("call x a=$it.sum", &["call", "x", "a:=3"]),
+            ("call x a=$it.sum b:=$it.sum", &["call", "x", "a=3", "b:=3"]),
+            ("call x a=$it.list[0]", &["call", "x", "a:={\"x\":\"y\"}"]),
             ("call x a=$it.name b:=$it.name", &["call", "x", "a=two words", "b:=\"two words\""]),
             (
                 "call x a=$it.list[0].x o:={\"in\": $it.list}",
@@ -299,7 +298,7 @@ mod tests {
             ("say '$it' $$5 \"$$\" $", &["say", "$it", "$5", "$", "$"]),
             ("call x \\\n a=1 b=\\\n2 \\\n", &["call", "x", "a=1", "b=2"]),
             ("call x a:=\"it $it\"", &["call", "x", "a:=\"it $it\""]),
-            ("prompt x a=$it.sum", &["prompt", "x", "a=3"]),
+            ("prompt x a=$it.list[0]", &["prompt", "x", "a={\"x\":\"y\"}"]),
             ("", &[]),
         ];
         for (text, wanted) in cases {
@@ -312,7 +311,7 @@ mod tests {
         );
         assert_eq!(
             Line::shape("call x a=$never "),
-            Some(["call", "x", "a:=null"].map(str::to_owned).to_vec())
+            Some(["call", "x", "a=null"].map(str::to_owned).to_vec())
         );
         assert_eq!(Line::shape("call x a='"), None);
         assert!(words("x $nobody").is_err_and(|why| why.contains("$nobody")));
