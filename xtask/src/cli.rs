@@ -8,6 +8,7 @@
 mod leftovers;
 #[path = "../../crates/cli/tests/screen/pane.rs"]
 mod pane;
+pub mod recordings;
 mod scene;
 mod servers;
 mod stories;

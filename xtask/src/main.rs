@@ -33,6 +33,7 @@ cargo xtask <verb>
   interop [...]         real peers over stdio and HTTP, both directions
   gateway               other people's servers at once behind our gateway, and their clients before it
   cli [--only SERVER]   every verb in a real terminal, on servers that are not ours
+  recordings            the most used verbs in a terminal, as pictures for docs/cli.md
   oauth [--only TEXT]   logging in: with another issuer and a real browser, and other clients with our issuer
   conformance [...]     the official suite on our server, client, issuer and gateway, strictly
   budget [--write]      allocations and instructions of one call, against bench/budget.toml
@@ -53,6 +54,7 @@ fn main() -> ExitCode {
         "gateway" => gateway::run(rest),
         "oauth" => oauth::run(rest),
         "cli" => cli::run(rest),
+        "recordings" => cli::recordings::run(rest),
         "conformance" => conformance::run(rest),
         "budget" => budget::run(rest),
         "bench" => bench::run(rest),

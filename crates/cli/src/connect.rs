@@ -22,7 +22,7 @@ use crate::options::Target;
 use crate::place::Place;
 use crate::tape::taped;
 use crate::terminal::note;
-use crate::terminal::person::{self, Presence};
+use crate::terminal::person::{self, Asking, Presence};
 use crate::terminal::sampling::{Answerer, sampling};
 use crate::terminal::text::safe_line;
 use crate::trace;
@@ -92,8 +92,14 @@ async fn over(limit: Duration, person: &PersonTime) {
 }
 
 /// What the person allows the server to cost and to ask.
-fn prepare(target: &Target, manner: &Manner, mut policy: Policy) -> Result<Builder, Failure> {
+fn prepare(
+    target: &Target,
+    manner: &Manner,
+    person: &PersonTime,
+    mut policy: Policy,
+) -> Result<Builder, Failure> {
     let (presence, aside) = (Presence::of(target.no_input), manner.aside);
+    let asking = Asking { presence, aside, time: person.clone() };
     let mut builder = Client::builder();
     if let Some(limit) = target.timeout {
         policy.patience.idle = limit;
@@ -104,10 +110,11 @@ fn prepare(target: &Target, manner: &Manner, mut policy: Policy) -> Result<Build
         .name("contexture", env!("CARGO_PKG_VERSION"))
         .policy(policy)
         .revisions(&manner.revisions)
-        .elicitation(person::elicitation(presence, "", aside))
+        .person_time(person.clone())
+        .elicitation(person::elicitation(asking.clone(), ""))
         .on_log(move |_, message| aside.log(message));
     if let Some(answerer) = answerer(target, presence)? {
-        builder = builder.sampling(sampling(answerer, presence, aside));
+        builder = builder.sampling(sampling(answerer, asking));
     }
     if !target.roots.is_empty() {
         builder = builder.roots(person::roots(&target.roots).map_err(Failure::usage)?);
@@ -164,7 +171,7 @@ async fn open(
     manner: &Manner,
     person: &PersonTime,
 ) -> Result<Client, Failure> {
-    let mut builder = prepare(target, manner, Policy::default())?;
+    let mut builder = prepare(target, manner, person, Policy::default())?;
     let recorder = recording::begin(place, target, target.record.as_deref())?;
     if let Some(recorder) = recorder.clone() {
         builder = builder.tap(move || recorder.tap());
@@ -184,8 +191,9 @@ pub(crate) async fn bare(
     recorder: Option<&Recorder>,
     older: bool,
 ) -> Result<Box<dyn Transport>, Failure> {
-    let builder = prepare(target, &Manner::plain(target), Policy::default())?;
-    let (builder, way) = way(builder, place, target, &PersonTime::new(), recorder)?;
+    let person = PersonTime::new();
+    let builder = prepare(target, &Manner::plain(target), &person, Policy::default())?;
+    let (builder, way) = way(builder, place, target, &person, recorder)?;
     builder.open(way, older).await.map_err(|error| Failure::connecting(&error))
 }
 

@@ -90,7 +90,7 @@ fn secrets(place: &Place, target: &Target) -> Vec<String> {
                 secrets.extend(headers.iter().flat_map(|(_, value)| shown(value.expose())));
             }
             TransportSpec::Stdio { env, .. } => {
-                secrets.extend(env.iter().map(|(_, value)| value.expose().to_owned()));
+                secrets.extend(env.values().map(|value| value.expose().to_owned()));
             }
         }
     }

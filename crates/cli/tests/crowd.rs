@@ -14,6 +14,7 @@ use contexture::Client;
 use contexture::revision::Revision;
 use gateway::Gateway;
 use serde_json::json;
+use tokio::sync::Notify;
 
 /// Connects and disconnects.
 const CLIENTS: usize = 10_000;
@@ -32,20 +33,30 @@ async fn come_and_go(url: &str) -> bool {
     said.is_ok_and(|reply| reply.text() == "here")
 }
 
-/// One whose server is killed while it works. Children do not say whose they are, so they are killed, oldest first, until
-/// the call has ended.
+/// One whose server is killed while it works, which it says by its progress. Children do not say whose they are, so those that
+/// came after this client are killed, oldest first, until the call has ended.
 async fn be_killed(url: &str, gateway: &Gateway) -> bool {
+    let others = gateway.children();
     let client = connect(url).await;
-    let mut call = client.call("demo__sleep", json!({ "ms": 600_000 })).start();
-    let outcome = loop {
-        gateway.kill_a_child();
-        tokio::select! {
-            outcome = &mut call => break outcome,
-            () = gateway.moment() => {}
-        }
+    let begun = Arc::new(Notify::new());
+    let works = Arc::clone(&begun);
+    let mut call = client
+        .call("demo__countdown", json!({ "steps": 6_000, "delay_ms": 100 }))
+        .on_progress(move |_| works.notify_one())
+        .start();
+    let mut outcome = tokio::select! {
+        outcome = &mut call => Some(outcome),
+        () = begun.notified() => None,
     };
+    while outcome.is_none() {
+        gateway.kill_a_child(&others);
+        outcome = tokio::select! {
+            outcome = &mut call => Some(outcome),
+            () = gateway.moment() => None,
+        };
+    }
     client.close().await;
-    outcome.is_err()
+    outcome.is_some_and(|outcome| outcome.is_err())
 }
 
 async fn connect(url: &str) -> Client {

@@ -148,7 +148,7 @@ fn at<'a>(root: &'a JsonObject, reference: &str) -> Option<&'a Value> {
 fn is_written(choice: &Value, text: &str) -> bool {
     match choice {
         Value::String(choice) => choice == text,
-        other => other.to_string() == text,
+        other => serde_json::to_string(other).is_ok_and(|written| written == text),
     }
 }
 

@@ -27,10 +27,10 @@ const GROUPS: &[(&str, &[&str])] = &[
     ),
     (
         "Manage what is configured",
-        &["list", "add", "get", "remove", "enable", "disable", "import", "export", "config", "trust"],
+        &["list", "add", "get", "disable", "enable", "remove", "import", "export", "config", "trust"],
     ),
     ("Serve", &["run", "bridge", "demo", "policy"]),
-    ("Log in", &["login", "logout", "auth", "auth-server"]),
+    ("Log in", &["login", "auth", "logout", "auth-server"]),
     ("About this program", &["completions", "man", "help"]),
 ];
 

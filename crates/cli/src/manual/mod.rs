@@ -29,8 +29,9 @@ pub(crate) fn parse() -> Result<Command, clap::Error> {
 /// All that can be said, with all that is to be said about it.
 pub(crate) fn described() -> clap::Command {
     let command = Command::command().long_version(facts::FACTS.as_str());
-    let command = groups::described(command);
-    command.mut_subcommands(|verb| completed(examples::described(verb)))
+    // Before it is built: whether there is more to say than the short help has is found out then.
+    let command = groups::described(command.mut_subcommands(examples::described));
+    command.mut_subcommands(completed)
 }
 
 /// Where a server is meant, its name can be completed. Nothing is started for that.

@@ -180,6 +180,8 @@ fn request(session: &mut Session, id: &Value, body: &Bytes) -> Response {
         return ([(CONTENT_TYPE, "application/json")], text).into_response();
     }
     let (sender, receiver) = mpsc::unbounded_channel();
+    // Who waits no more leaves nothing behind.
+    session.streams.retain(|_, stream| !stream.is_closed());
     session.streams.insert(id.to_string(), sender);
     for said in said {
         session.deliver(said);

@@ -12,6 +12,8 @@ use crate::transcript::{Kind, named_revision, progress_token};
 
 /// What of a request is shown to whoever asked it in vain.
 const SHOWN: usize = 200;
+/// Questions that wait for an answer, and answers that wait for a question.
+const MOST: usize = 10_000;
 const INVALID_PARAMS: i64 = -32602;
 const METHOD_NOT_FOUND: i64 = -32601;
 
@@ -81,7 +83,9 @@ impl Player {
         };
         let kind = Kind::of(&message);
         if let Kind::Answer { id } = &kind {
-            self.answered.insert(id.to_string());
+            if self.answered.len() < MOST {
+                self.answered.insert(id.to_string());
+            }
             return self.go_on();
         }
         match (self.find(&message, &kind), kind) {
@@ -156,6 +160,9 @@ impl Player {
         for (step, what) in book.parts[at].steps.iter().enumerate().skip(from) {
             match what {
                 Step::Await(question) if !self.answered.contains(&question.to_string()) => {
+                    if self.waiting.len() >= MOST {
+                        self.waiting.remove(0);
+                    }
                     self.waiting.push((at, step));
                     break;
                 }

@@ -12,14 +12,14 @@ use std::sync::Arc;
 use contexture::client::{ElicitAnswer, Elicitation};
 use contexture::revision::Revision;
 use contexture::testing::{Recording, Side, Transcript};
-use contexture::transport::memory;
+use contexture::transport::{PersonTime, memory};
 use contexture::{Client, Policy};
 
 use crate::demo;
 use crate::events::Aside;
 use crate::exit::Failure;
 use crate::options::Format;
-use crate::terminal::person::{self, Presence};
+use crate::terminal::person::{self, Asking, Presence};
 use crate::verbs::{alone, interrupted};
 use page::{Page, Stop};
 
@@ -84,7 +84,8 @@ async fn meet(
 /// Who answers when the server asks for a name.
 fn somebody_or_the_world(somebody: bool) -> Elicitation {
     if somebody {
-        return person::elicitation(Presence::There, page::MARGIN, Aside::Notes);
+        let asking = Asking { presence: Presence::There, aside: Aside::Notes, time: PersonTime::new() };
+        return person::elicitation(asking, page::MARGIN);
     }
     let world = Arc::new(ElicitAnswer::accept([("name", "world")]));
     Elicitation::new(move |_| std::future::ready(ElicitAnswer::clone(&world)))

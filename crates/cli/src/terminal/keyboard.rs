@@ -5,13 +5,27 @@
 
 use std::io::{self, BufReader, Read};
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 /// How many questions are gone.
 static GONE: AtomicUsize = AtomicUsize::new(0);
 
+/// How many wait for keys.
+static OPEN: AtomicUsize = AtomicUsize::new(0);
+/// How soon is seen that a question is gone.
+const GLANCE: Duration = Duration::from_millis(50);
+
 /// The question that is open is gone, if there is one.
 pub(crate) fn leave() {
     GONE.fetch_add(1, Ordering::AcqRel);
+}
+
+/// The same, and waits until the keyboard is free.
+pub(crate) async fn free() {
+    leave();
+    while cfg!(unix) && OPEN.load(Ordering::Acquire) > 0 {
+        tokio::time::sleep(GLANCE / 5).await;
+    }
 }
 
 /// For one question. It ends when the question is gone, as if the person had.
@@ -22,7 +36,14 @@ pub(super) struct Keyboard {
 impl Keyboard {
     /// For the question that is asked now.
     pub(super) fn open() -> BufReader<Self> {
+        OPEN.fetch_add(1, Ordering::AcqRel);
         BufReader::new(Self { gone: GONE.load(Ordering::Acquire) })
+    }
+}
+
+impl Drop for Keyboard {
+    fn drop(&mut self) {
+        OPEN.fetch_sub(1, Ordering::AcqRel);
     }
 }
 
@@ -30,11 +51,10 @@ impl Keyboard {
 impl Read for Keyboard {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         use rustix::event::{PollFd, PollFlags, Timespec, poll};
-        /// How soon is seen that a question is gone.
-        const LOOK_AGAIN: Timespec = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
+        let glance = Timespec { tv_sec: 0, tv_nsec: GLANCE.subsec_nanos().into() };
         let keys = io::stdin();
         loop {
-            let typed = match poll(&mut [PollFd::new(&keys, PollFlags::IN)], Some(&LOOK_AGAIN)) {
+            let typed = match poll(&mut [PollFd::new(&keys, PollFlags::IN)], Some(&glance)) {
                 Ok(typed) => typed > 0,
                 Err(rustix::io::Errno::INTR) => false,
                 Err(error) => return Err(error.into()),

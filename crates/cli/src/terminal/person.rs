@@ -8,6 +8,7 @@ use std::path::Path;
 
 use contexture::client::{ElicitAnswer, Elicitation, Question, Roots};
 use contexture::model::Root;
+use contexture::transport::{Asked, PersonTime};
 use tokio::sync::{Mutex, MutexGuard};
 
 use super::bar::Hidden;
@@ -24,6 +25,7 @@ static TURN: Mutex<()> = Mutex::const_new(());
 pub(super) struct Turn {
     _turn: MutexGuard<'static, ()>,
     _hidden: Hidden,
+    _asked: Asked,
 }
 
 /// Whoever asked does not wait for an answer any more.
@@ -33,9 +35,10 @@ impl Drop for Turn {
     }
 }
 
-pub(super) async fn turn() -> Turn {
-    let turn = TURN.lock().await;
-    Turn { _turn: turn, _hidden: Hidden::new() }
+/// From when on somebody waits for their turn, the time is the person's.
+pub(super) async fn turn(time: &PersonTime) -> Turn {
+    let asked = time.ask();
+    Turn { _turn: TURN.lock().await, _hidden: Hidden::new(), _asked: asked }
 }
 
 /// Whether there is somebody to ask.
@@ -66,27 +69,39 @@ impl Presence {
     }
 }
 
+/// How a person is asked.
+#[derive(Debug, Clone)]
+pub(crate) struct Asking {
+    pub(crate) presence: Presence,
+    /// Where it is told what became of it.
+    pub(crate) aside: Aside,
+    /// Where the time is counted that it takes.
+    pub(crate) time: PersonTime,
+}
+
 /// Answers forms and URLs on the terminal, behind this margin.
-pub(crate) fn elicitation(presence: Presence, margin: &'static str, aside: Aside) -> Elicitation {
-    Elicitation::new(move |question| async move {
-        let _turn = turn().await;
-        let about = question.clone();
-        let answer = match presence {
-            Presence::There => {
-                // A thread of its own may wait for the keyboard.
-                let asked = tokio::task::spawn_blocking(move || ask(&question, margin)).await;
-                asked.ok().and_then(Result::ok).unwrap_or(ElicitAnswer::Cancel)
-            }
-            _ => {
-                note(&heading(&question));
-                note(&format!("  {}", presence.why_not()));
-                if presence == Presence::Unwilling { ElicitAnswer::Decline } else { ElicitAnswer::Cancel }
-            }
-        };
-        tell(&about, &answer, aside);
-        answer
-    })
-    .urls()
+pub(crate) fn elicitation(asking: Asking, margin: &'static str) -> Elicitation {
+    Elicitation::new(move |question| form(asking.clone(), question, margin)).urls()
+}
+
+async fn form(asking: Asking, question: Question, margin: &'static str) -> ElicitAnswer {
+    let Asking { presence, aside, time } = asking;
+    let _turn = turn(&time).await;
+    let about = question.clone();
+    let answer = match presence {
+        Presence::There => {
+            // A thread of its own may wait for the keyboard.
+            let asked = tokio::task::spawn_blocking(move || ask(&question, margin)).await;
+            asked.ok().and_then(Result::ok).unwrap_or(ElicitAnswer::Cancel)
+        }
+        _ => {
+            note(&heading(&question));
+            note(&format!("  {}", presence.why_not()));
+            if presence == Presence::Unwilling { ElicitAnswer::Decline } else { ElicitAnswer::Cancel }
+        }
+    };
+    tell(&about, &answer, aside);
+    answer
 }
 
 fn tell(question: &Question, answer: &ElicitAnswer, aside: Aside) {

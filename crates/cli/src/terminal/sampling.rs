@@ -7,14 +7,14 @@ use std::io;
 
 use contexture::client::{Sampling, SamplingApproval, SamplingQuestion, SamplingReview};
 use contexture::model::{CreateMessageParams, CreateMessageResult, OneOrMany, Role, SamplingContent};
+use contexture::transport::PersonTime;
 use contexture_host::sampling::Models;
 
 use super::form::Sheet;
 use super::keyboard::Keyboard;
 use super::note;
-use super::person::{Presence, turn};
+use super::person::{Asking, Presence, turn};
 use super::text::{safe, safe_line};
-use crate::events::Aside;
 
 /// Who answers in the place of a model.
 #[derive(Debug, Clone)]
@@ -28,25 +28,49 @@ pub(crate) enum Answerer {
 }
 
 /// Answers in this way, after somebody has agreed.
-pub(crate) fn sampling(answerer: Answerer, presence: Presence, aside: Aside) -> Sampling {
-    let (is_canned, is_typed) = (matches!(answerer, Answerer::Text(_)), matches!(answerer, Answerer::Person));
-    let sampling = Sampling::new(move |question| answer(answerer.clone(), question))
-        .approve(move |question| approve(question, is_canned, is_typed, presence, aside));
-    if is_canned {
-        sampling
-    } else {
-        sampling.review(move |question, result| review(question, result, aside))
+pub(crate) fn sampling(answerer: Answerer, asking: Asking) -> Sampling {
+    let by = By::of(&answerer);
+    let (first, last) = (asking.clone(), asking.clone());
+    let sampling = Sampling::new(move |question| answer(answerer.clone(), question, asking.time.clone()))
+        .approve(move |question| approve(question, by, first.clone()));
+    match by {
+        By::Text => sampling,
+        _ => sampling.review(move |question, result| review(question, result, last.clone())),
     }
 }
 
-async fn answer(answerer: Answerer, question: SamplingQuestion) -> Result<CreateMessageResult, String> {
+/// Who will answer, as far as the question about it goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum By {
+    Text,
+    Person,
+    Model,
+}
+
+impl By {
+    fn of(answerer: &Answerer) -> Self {
+        match answerer {
+            Answerer::Text(_) => Self::Text,
+            Answerer::Person => Self::Person,
+            Answerer::Models(_) => Self::Model,
+        }
+    }
+}
+
+async fn answer(
+    answerer: Answerer,
+    question: SamplingQuestion,
+    time: PersonTime,
+) -> Result<CreateMessageResult, String> {
+    // The server waits for us, whoever answers.
+    let _asked = time.ask();
     let (name, text) = match answerer {
         Answerer::Text(text) => ("canned", text),
         Answerer::Models(models) => {
             return models.create(question.params).await.map_err(|error| error.message);
         }
         Answerer::Person => {
-            let _turn = turn().await;
+            let _turn = turn(&time).await;
             let typed = at_keyboard(|sheet| lines(sheet, "Your answer, ended by an empty line:")).await;
             ("a person", typed.ok_or("nobody answered")?)
         }
@@ -54,18 +78,13 @@ async fn answer(answerer: Answerer, question: SamplingQuestion) -> Result<Create
     Ok(CreateMessageResult::new(name, SamplingContent::text(text)).stop_reason("endTurn"))
 }
 
-async fn approve(
-    question: SamplingQuestion,
-    is_canned: bool,
-    is_typed: bool,
-    presence: Presence,
-    aside: Aside,
-) -> SamplingApproval {
-    let _turn = turn().await;
+async fn approve(question: SamplingQuestion, by: By, asking: Asking) -> SamplingApproval {
+    let Asking { presence, aside, time } = asking;
+    let _turn = turn(&time).await;
     let server = question.server.display_name().to_owned();
     show(&question);
     let message = last_text(&question.params).unwrap_or_default().to_owned();
-    if is_canned {
+    if by == By::Text {
         note("  answered with --sample");
         aside.question("sampling", &server, &message, "accept");
         return SamplingApproval::Allow;
@@ -75,7 +94,7 @@ async fn approve(
         aside.question("sampling", &server, &message, "decline");
         return SamplingApproval::Deny("the person declined".to_owned());
     }
-    let verb = if is_typed { "Answer it yourself?" } else { "Ask the model?" };
+    let verb = if by == By::Person { "Answer it yourself?" } else { "Ask the model?" };
     let decided = at_keyboard(move |sheet| decide(sheet, verb, question.params)).await;
     match decided {
         Some(approval) => approval,
@@ -109,8 +128,9 @@ fn decide(
 }
 
 /// The person sees the answer before the server does.
-async fn review(question: SamplingQuestion, result: CreateMessageResult, aside: Aside) -> SamplingReview {
-    let _turn = turn().await;
+async fn review(question: SamplingQuestion, result: CreateMessageResult, asking: Asking) -> SamplingReview {
+    let Asking { aside, time, .. } = asking;
+    let _turn = turn(&time).await;
     let server = question.server.display_name().to_owned();
     let message = last_text(&question.params).unwrap_or_default().to_owned();
     note(&format!("{} answers:", safe_line(&result.model)));

@@ -19,14 +19,14 @@ pub(crate) fn at_prompt(typing: bool) {
     AT_PROMPT.store(typing, Ordering::Release);
 }
 
-/// Whether somebody is typing now.
-pub(crate) fn is_at_prompt() -> bool {
-    AT_PROMPT.load(Ordering::Acquire)
+/// The line that is being typed is given up; whether there was one.
+pub(crate) fn leave() -> bool {
+    AT_PROMPT.swap(false, Ordering::AcqRel)
 }
 
 /// Says a line above the one that is being typed. If nobody types, it is for others to say.
 pub(super) fn said(line: &str) -> bool {
-    is_at_prompt()
+    AT_PROMPT.load(Ordering::Acquire)
         && ABOVE
             .lock()
             .unwrap_or_else(PoisonError::into_inner)

@@ -39,7 +39,7 @@ fn registration(shell: &str) -> Result<(), Failure> {
 pub(super) fn man(options: &Manual) -> ExitCode {
     let outcome = match &options.to {
         Some(folder) => pages(folder),
-        None => page(described()).and_then(|page| Ok(terminal::print(&page).map(|_| ())?)),
+        None => page(without_help(described())).and_then(|page| Ok(terminal::print(&page).map(|_| ())?)),
     };
     ended(Format::Text, outcome)
 }
@@ -53,7 +53,15 @@ fn page(command: clap::Command) -> Result<Vec<u8>, Failure> {
 fn pages(folder: &Path) -> Result<(), Failure> {
     let failed = |error: std::io::Error| Failure::usage(format!("{}: {error}", folder.display()));
     fs::create_dir_all(folder).map_err(failed)?;
-    clap_mangen::generate_to(described(), folder).map_err(failed)
+    clap_mangen::generate_to(without_help(described()), folder).map_err(failed)
+}
+
+/// `help` explains the other verbs, and needs no page.
+fn without_help(command: clap::Command) -> clap::Command {
+    command.mut_subcommands(|verb| {
+        let verb = without_help(verb);
+        if verb.get_name() == "help" { verb.hide(true) } else { verb }
+    })
 }
 
 pub(super) fn print_reference() -> ExitCode {

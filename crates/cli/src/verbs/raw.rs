@@ -6,7 +6,8 @@
 use std::io::Read as _;
 
 use contexture::Client;
-use contexture::model::Method;
+use contexture::model::{JsonObject, Meta, Method};
+use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::results;
@@ -26,7 +27,8 @@ pub(super) async fn raw(client: Client, mut words: Words, raw: &Raw) -> Result<(
             return Err(Failure::usage(format!("{} is a notification: it has no answer", method.as_str())));
         }
         Some(method) => {
-            let answer = client.forward(method, params.as_deref()).await?;
+            let meta = params.as_deref().map(metadata).unwrap_or_default();
+            let answer = client.forward(method, params.as_deref()).meta(meta).await?;
             String::from_utf8_lossy(&answer.result).into_owned()
         }
         None => client.request(&method, params).await?.to_string(),
@@ -38,6 +40,16 @@ pub(super) async fn raw(client: Client, mut words: Words, raw: &Raw) -> Result<(
     };
     terminal::print((safe_json(&shown) + "\n").as_bytes())?;
     Ok(())
+}
+
+/// What the person says in `_meta`.
+fn metadata(params: &RawValue) -> Meta {
+    #[derive(Deserialize)]
+    struct Params {
+        #[serde(rename = "_meta", default)]
+        meta: JsonObject,
+    }
+    serde_json::from_str::<Params>(params.get()).map(|params| Meta(params.meta)).unwrap_or_default()
 }
 
 /// Parameters from the command line, or from standard input.

@@ -274,8 +274,29 @@ fn tokens_that_cannot_be_kept_are_said_to_be() {
     assert!(login.stderr.contains("XDG_DATA_HOME"), "{}", login.stderr);
 }
 
+/// The name in a configuration will do, and what that knows about the login is used.
 #[test]
-fn a_target_is_a_url() {
+fn a_login_by_the_name_of_a_server() {
+    let (server, person) = (Guarded::new(), Person::new());
+    let config = person.home.join("servers.json");
+    let entry = serde_json::json!({ "servers": { "guarded": { "url": server.url() } } });
+    std::fs::write(&config, entry.to_string()).expect("it is ours");
+    let config = config.display().to_string();
+    let login = person.command(&["login", "guarded", "--config", &config]).spawn().expect("the binary runs");
+    come_back(&person.sent_to());
+    assert_eq!(ended(login).code, Some(0));
+    let known = person.run(&["auth", &server.url(), "-o", "json"]);
+    assert_eq!(known.json()["url"], server.url(), "{}", known.stderr);
+    let echoed = person.run(&["call", "guarded", "echo", "message=hi", "--config", &config]);
+    assert_eq!(echoed.stdout, "hi\n", "{}", echoed.stderr);
+    let logout = person.run(&["logout", "guarded", "--config", &config]);
+    assert!(logout.stdout.starts_with("logged out of"), "{} {}", logout.stdout, logout.stderr);
+    let local = person.run(&["login", "demo"]);
+    assert!(local.code == Some(1) && local.stderr.contains("nothing to log in to"), "{}", local.stderr);
+}
+
+#[test]
+fn a_target_is_found_before_anything_is_asked() {
     for arguments in
         [&["login", "example.com"][..], &["logout", "./server"], &["auth", "file:///x"], &["login"]]
     {

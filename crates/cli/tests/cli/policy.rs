@@ -56,10 +56,10 @@ impl Home {
         run.json()
     }
 
-    /// Calls a tool through a gateway, as somebody who answers no questions.
+    /// Calls a tool through a gateway, with nobody at a terminal who could be asked.
     fn call(&self, arguments: &[&str]) -> Run {
         let config = self.config();
-        let gateway = ["--no-input", "--", BINARY, "run", "--config", &config];
+        let gateway = ["--", BINARY, "run", "--config", &config];
         self.run(&[&["call"], arguments, &gateway].concat())
     }
 

@@ -70,9 +70,10 @@ impl Gateway {
         Self { child: Mutex::new(child), pid, port, url, folder }
     }
 
-    /// Kills the oldest child, if there is one.
-    pub(crate) fn kill_a_child(&self) {
-        let oldest = self.children().into_iter().min().and_then(rustix::process::Pid::from_raw);
+    /// Kills the oldest child that is none of these, if there is one.
+    pub(crate) fn kill_a_child(&self, others: &[i32]) {
+        let oldest = self.children().into_iter().filter(|pid| !others.contains(pid)).min();
+        let oldest = oldest.and_then(rustix::process::Pid::from_raw);
         if let Some(pid) = oldest {
             // It may be gone by itself.
             rustix::process::kill_process(pid, rustix::process::Signal::KILL).ok();
@@ -84,7 +85,7 @@ impl Gateway {
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
 
-    fn children(&self) -> Vec<i32> {
+    pub(crate) fn children(&self) -> Vec<i32> {
         let tasks = fs::read_dir(format!("/proc/{}/task", self.pid)).expect("the gateway lives");
         let children =
             |task: fs::DirEntry| fs::read_to_string(task.path().join("children")).unwrap_or_default();

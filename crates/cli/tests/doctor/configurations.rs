@@ -154,7 +154,7 @@ fn everything_is_looked_at_side_by_side() {
             "well": {{ "command": "{BINARY}", "args": ["demo", "--page-size", "3"] }}
         }} }}"#
     ));
-    let verdict = home.doctor(&["--timeout", "6"]);
+    let verdict = home.doctor(&["--timeout", "10"]);
     let servers = verdict.document["servers"].as_array().expect("servers");
     let of = |name: &str| servers.iter().find(|server| server["server"] == name).expect(name);
     let exits = ["broken", "off", "slow", "well"].map(|name| of(name)["exit"].as_u64());

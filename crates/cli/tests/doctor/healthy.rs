@@ -101,4 +101,12 @@ fn the_older_transport_is_recognized() {
     });
     let verdict = Home::new().doctor(&["--timeout", "2", &site.url("/sse")]);
     assert!(Verdict::words(verdict.step("http.answer")).contains("HTTP+SSE"), "{:#}", verdict.document);
+    // And where it is, if one looks elsewhere.
+    let site = Site::new(|request| match (request.method.as_str(), request.path.as_str()) {
+        ("GET", "/sse") => Answer::of(200, "text/event-stream", "event: endpoint\ndata: /messages\n\n"),
+        _ => Answer::status(404),
+    });
+    let verdict = Home::new().doctor(&["--timeout", "2", &site.url("/mcp")]);
+    let next = verdict.failed()["next"].as_str().unwrap_or_default().to_owned();
+    assert!(next.contains("/sse: use that address"), "{next}");
 }

@@ -68,7 +68,7 @@ fn table() -> Vec<(String, &'static str, Case)> {
         ),
         (
             server("", "{}", &[("initialize", r#"id='"1"'; reply '{"protocolVersion":"2025-06-18","capabilities":{},"serverInfo":{"name":"broken","version":"1"}}'"#)]),
-            "4",
+            "6",
             Case {
                 name: "answers with another id",
                 step: "protocol.handshake",
@@ -79,7 +79,7 @@ fn table() -> Vec<(String, &'static str, Case)> {
         ),
         (
             server("", "{}", &[("initialize", r#"printf '{\n  "jsonrpc": "2.0",\n  "id": %s,\n  "result": {}\n}\n' "$id""#)]),
-            "4",
+            "6",
             Case {
                 name: "messages on several lines",
                 step: "process.stdout",
@@ -90,7 +90,7 @@ fn table() -> Vec<(String, &'static str, Case)> {
         ),
         (
             server("", "{}", &[("initialize", r#"printf 'Content-Length: 2\r\n\r\n{}\n'"#)]),
-            "4",
+            "6",
             Case {
                 name: "headers before messages",
                 step: "process.stdout",
@@ -167,7 +167,7 @@ fn table() -> Vec<(String, &'static str, Case)> {
         ),
         (
             server("", TOOLS, &[("tools/list", ":")]),
-            "4",
+            "6",
             Case {
                 name: "leaves a question without an answer",
                 step: "protocol.lists",

@@ -4,10 +4,14 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
 pub(crate) const BINARY: &str = env!("CARGO_BIN_EXE_contexture");
+
+/// For what has to happen sooner or later, on a machine that has much to do.
+const PATIENCE: Duration = Duration::from_secs(20);
 
 /// A user's folder with a project in it, gone with this.
 pub(crate) struct Home(PathBuf);
@@ -55,7 +59,12 @@ impl Home {
     /// What `doctor` says, as a document; it has left no process behind.
     pub(crate) fn doctor(&self, arguments: &[&str]) -> Verdict {
         let verdict = Verdict::of(self.command(&[&["doctor", "-o", "json"], arguments].concat()));
-        assert_eq!(self.running(), 0, "a server is left behind: {}", verdict.document);
+        // Whoever was told to end together with its parent may take a moment longer; whoever was forgotten stays.
+        let patience = Instant::now() + PATIENCE;
+        while self.running() > 0 {
+            assert!(Instant::now() < patience, "a server is left behind: {}", verdict.document);
+            std::thread::sleep(Duration::from_millis(20));
+        }
         verdict
     }
 

@@ -68,6 +68,19 @@ async fn a_command_is_a_command_of_another_era() {
     }
 }
 
+/// Every kind of target: the demo by its name, a server by its name in a configuration, or by the file alone.
+#[tokio::test]
+async fn whatever_is_a_server_can_be_bridged() {
+    let home = Home::new();
+    let config = home.config(&json!({ "here": home.demo() }));
+    for target in [&["demo"][..], &["here", "--config", &config], &[&config]] {
+        let bridge = over_a_pipe(&home, &[&["bridge"], target].concat());
+        let client = Client::builder().spawn(bridge).await.expect("a client");
+        is_the_demo(&client).await;
+        client.close().await;
+    }
+}
+
 #[tokio::test]
 async fn a_server_that_is_not_there_is_not_taken_for_an_empty_one() {
     let home = Home::new();

@@ -71,6 +71,10 @@ fn a_server_that_dies_or_hangs_is_told_from_one_that_answers() {
     let hangs = run(&["replay", &file, "--timeout", "1", "--", "sh", "-c", "while read line; do :; done"]);
     hangs.fails(5, "did not come");
     run(&["replay", &file, "--", "/no/such/program"]).fails(4, "/no/such/program");
+    let gone = std::net::TcpListener::bind("127.0.0.1:0")
+        .and_then(|listener| listener.local_addr())
+        .expect("a port");
+    run(&["replay", &file, &format!("http://{gone}/mcp")]).fails(4, "contexture: ");
 }
 
 #[test]

@@ -158,8 +158,19 @@ impl<'a> Expand<'a> {
         if let Some(name) = inner.strip_prefix("keyring:") {
             return self.secret(name);
         }
+        // As it comes from VS Code.
+        if let Some(id) = inner.strip_prefix("input:") {
+            return self.input(id);
+        }
         self.shell(inner)?.ok_or_else(|| {
             format!("`${{{inner}}}` is no variable: write `${{NAME}}`, `${{NAME:-default}}`, `${{keyring:SERVER/NAME}}` or `${{env:NAME}}`, and `$${{` for a plain `${{`")
+        })
+    }
+
+    fn input(&self, id: &str) -> Result<String, String> {
+        let name = input_variable(id);
+        self.environment.get(&name).map(str::to_owned).ok_or_else(|| {
+            format!("the input {id:?} is asked for by its host, not here: put it into the variable {name}")
         })
     }
 
@@ -176,12 +187,7 @@ impl<'a> Expand<'a> {
             return self.environment.get(name).map(str::to_owned).ok_or_else(|| unset(name));
         }
         if let Some(id) = inner.strip_prefix("input:") {
-            let name = input_variable(id);
-            return self.environment.get(&name).map(str::to_owned).ok_or_else(|| {
-                format!(
-                    "the input {id:?} is asked for by its host, not here: put it into the variable {name}"
-                )
-            });
+            return self.input(id);
         }
         let shown = |path: &Path| Ok(path.to_string_lossy().into_owned());
         match inner {

@@ -7,7 +7,10 @@ use super::{entry, file, open, place, read, save, translate};
 use crate::stage::{Stage, server};
 
 fn stage() -> Stage {
-    Stage::new().variable("TOKEN", "t0ken").variable("HOME", "/home/me")
+    Stage::new()
+        .variable("TOKEN", "t0ken")
+        .variable("HOME", "/home/me")
+        .variable("CONTEXTURE_INPUT_KEY", "k3y")
 }
 
 /// What each host's users have, comments and all; servers `run` and `web` in each.
@@ -40,7 +43,7 @@ const FILES: [(HostKind, &str); 7] = [
         r#"{
 	"inputs": [ { "id": "key", "type": "promptString", "password": true } ],
 	"servers": {
-		"run": { "type": "stdio", "command": "npx", "args": ["-y", "it"], "env": { "TOKEN": "${env:TOKEN}" }, "cwd": "/srv" },
+		"run": { "type": "stdio", "command": "npx", "args": ["-y", "it"], "env": { "TOKEN": "${env:TOKEN}", "KEY": "${input:key}" }, "cwd": "/srv" },
 		// Theirs.
 		"web": { "type": "http", "url": "https://web.example/mcp", "headers": { "Authorization": "Bearer ${env:TOKEN}" }, "gallery": "x" }
 	}
@@ -207,7 +210,7 @@ fn what_cannot_be_said_is_named() {
             &["env.A", "env.B", "env.C", "cwd", "prefix", "enabled", "callTimeout", "tools.include"],
         ),
         (HostKind::ClaudeCode, &["env.C", "env.D", "cwd", "prefix", "enabled", "tools.include"]),
-        (HostKind::VsCode, &["env.B", "env.C", "env.D", "prefix", "enabled", "callTimeout", "tools.include"]),
+        (HostKind::VsCode, &["env.B", "env.D", "prefix", "enabled", "callTimeout", "tools.include"]),
         (
             HostKind::Cursor,
             &["env.B", "env.C", "env.D", "cwd", "prefix", "enabled", "callTimeout", "tools.include"],
@@ -271,4 +274,28 @@ fn paths_move_with_their_servers() {
     assert_eq!(get("cwd"), Some(here("sub")));
     assert_eq!(get("envFile"), Some(json!("/etc/e")));
     assert_eq!(get("args"), Some(json!([here("a")])));
+}
+
+/// What the keyring has for us VS Code asks for, once, and keeps itself.
+#[test]
+fn secrets_become_inputs_of_vs_code() {
+    let stage = stage();
+    let path = stage.write(
+        place(HostKind::VsCode),
+        "{\n\t\"inputs\": [\n\t\t{ \"id\": \"old\", \"type\": \"promptString\" } // theirs\n\t],\n\t\"servers\": {}\n}\n",
+    );
+    let own = entry(r#"{ "command": "x", "env": { "A": "${keyring:s/A}", "B": "${input:old}" } }"#);
+    let said =
+        translate(&stage, HostKind::Contexture, HostKind::VsCode, &own).unwrap_or_else(|why| panic!("{why}"));
+    assert_eq!(said.left, Vec::<String>::new());
+    let mut document = open(&stage, HostKind::VsCode);
+    document.put("s", &said.entry).unwrap_or_else(|fault| panic!("{fault}"));
+    document.put("s", &said.entry).unwrap_or_else(|fault| panic!("{fault}"));
+    save(&document);
+    let text = read(&path);
+    let input =
+        "\"promptString\" }, // theirs\n\t\t{\n\t\t\t\"description\": \"s-A\",\n\t\t\t\"id\": \"s-A\",\n";
+    assert!(text.contains(input), "{text}");
+    assert!(text.contains("\"A\": \"${input:s-A}\"") && text.contains("\"B\": \"${input:old}\""), "{text}");
+    assert_eq!(text.matches("\"id\": \"s-A\"").count(), 1, "{text}");
 }

@@ -20,7 +20,7 @@ use crate::model::{
 use crate::revision::Revision;
 #[cfg(feature = "http-client")]
 use crate::transport::http::Proof;
-use crate::transport::{ChildCommand, Tap, Transport};
+use crate::transport::{ChildCommand, PersonTime, Tap, Transport};
 use crate::{Policy, Result};
 
 /// A client in the making.
@@ -205,6 +205,14 @@ impl Builder {
     #[must_use]
     pub fn cache_completions(mut self, ttl: Duration) -> Self {
         self.config.completion_ttl = ttl;
+        self
+    }
+
+    /// Clocks stand still while this person is asked: no call runs out of time because somebody thinks about what the server
+    /// wants to know. Responders say when they ask, with [`PersonTime::ask`].
+    #[must_use]
+    pub fn person_time(mut self, person: PersonTime) -> Self {
+        self.config.person = Some(person);
         self
     }
 

@@ -11,7 +11,7 @@ use super::session::ServerIdentity;
 use crate::Policy;
 use crate::model::{Implementation, LoggingMessageParams, Method};
 use crate::revision::Revision;
-use crate::transport::Tap;
+use crate::transport::{PersonTime, Tap};
 
 /// Makes somebody who listens to one connection.
 pub(super) type Taps = Arc<dyn Fn() -> Box<dyn Tap> + Send + Sync>;
@@ -41,6 +41,8 @@ pub(super) struct Config {
     pub(super) keep_alive: Option<KeepAlive>,
     pub(super) watch_lists: bool,
     pub(super) completion_ttl: Duration,
+    /// Where the time is counted that a person takes to answer.
+    pub(super) person: Option<PersonTime>,
     pub(super) taps: Option<Taps>,
     #[cfg(feature = "http-client")]
     pub(super) http: crate::transport::http::HttpOptions,
@@ -78,6 +80,7 @@ impl Default for Config {
             keep_alive: None,
             watch_lists: false,
             completion_ttl: Duration::ZERO,
+            person: None,
             taps: None,
             #[cfg(feature = "http-client")]
             http: crate::transport::http::HttpOptions::default(),

@@ -114,16 +114,18 @@ impl Source {
                 let transport = transport
                     .take()
                     .ok_or_else(|| Error::Closed("this transport cannot be opened again".into()))?;
-                Opened { transport, exit: None, person: None }
+                Opened { transport, exit: None, person: config.person.clone() }
             }
             Self::Child(command) => {
                 let child = ChildTransport::spawn(command, &config.policy)?;
-                Opened { exit: Some(child.exit()), transport: Box::new(child), person: None }
+                Opened { exit: Some(child.exit()), transport: Box::new(child), person: config.person.clone() }
             }
             #[cfg(feature = "http-client")]
             Self::Url(place) => {
                 let transport = Box::new(place.open(config, older).await?);
-                let person = place.way.as_ref().map(|(_, fetch)| fetch.person().clone());
+                // Whoever counts for the application counts logins, too.
+                let logins = place.way.as_ref().map(|(_, fetch)| fetch.person().clone());
+                let person = config.person.clone().or(logins);
                 Opened { transport, exit: None, person }
             }
         };

@@ -234,7 +234,7 @@ fn milliseconds(took: Duration) -> f64 {
 fn time(took: Duration) -> String {
     let seconds = took.as_secs_f64();
     match seconds {
-        _ if seconds < 0.001 => format!("{:.0} µs", seconds * 1e6),
+        _ if seconds < 0.001 => format!("{:.0} µs", (seconds * 1e6).round()),
         _ if seconds < 1.0 => format!("{} ms", rounded(seconds * 1e3)),
         _ => format!("{} s", rounded(seconds)),
     }
@@ -254,7 +254,7 @@ fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut out = String::new();
     for (index, digit) in digits.char_indices() {
-        if index > 0 && (digits.len() - index) % 3 == 0 {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
             out.push(',');
         }
         out.push(digit);

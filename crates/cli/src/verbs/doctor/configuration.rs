@@ -47,8 +47,8 @@ pub(super) fn patients(options: &Doctoring) -> Result<Vec<Patient>, Failure> {
         options.words().end()?;
         options.target.fits(&place)?;
         let name = options.target.command.first().map(|word| word.to_string_lossy().into_owned());
-        let name = name.unwrap_or_default();
-        return Ok(vec![Patient::new(Report::new(shown(&name)), Some(place), options)]);
+        let name = shown(&name.unwrap_or_default());
+        return Ok(vec![Patient::new(Report::new(name), Some(place), options)]);
     }
     let Some(word) = &options.server else { return all(options, &options.target.files) };
     match Place::in_file(word) {
@@ -58,9 +58,13 @@ pub(super) fn patients(options: &Doctoring) -> Result<Vec<Patient>, Failure> {
     }
 }
 
-/// An address for people: without its query, which may hold a secret.
+/// For people: an address without its query, which may hold a secret; of a path, the file.
 fn shown(word: &str) -> String {
-    if is_url(word) { word.split(['?', '#']).next().unwrap_or_default().to_owned() } else { word.to_owned() }
+    if is_url(word) {
+        return word.split(['?', '#']).next().unwrap_or_default().to_owned();
+    }
+    let file = Path::new(word).file_name().map(|file| file.to_string_lossy().into_owned());
+    file.unwrap_or_else(|| word.to_owned())
 }
 
 /// One server, by whatever it is called.
@@ -149,6 +153,7 @@ fn sources(files: &[PathBuf], options: &Doctoring) -> Sources {
 /// An entry that was found, and what is odd about it.
 fn described(report: &mut Report, entry: &ServerEntry, faults: &[Fault]) {
     report.plan(CONFIGURED);
+    report.alias = Some(entry.name.clone());
     report.passed(Step::File, entry.origin.file.display().to_string());
     report.passed(Step::Syntax, "it can");
     let line = entry.origin.line.map(|line| format!("line {line}: ")).unwrap_or_default();

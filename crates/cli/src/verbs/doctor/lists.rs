@@ -156,7 +156,8 @@ pub(super) fn name_of(entry: &Value) -> String {
 }
 
 /// Whether names are ones that every host takes.
-pub(super) fn names(report: &mut Report, offer: &Offer, server: &str) {
+pub(super) fn names(report: &mut Report, offer: &Offer) {
+    let server = report.alias.clone().unwrap_or_default();
     let (mut wrong, mut odd) = (Vec::new(), Vec::new());
     for (kind, entries) in [("tool", &offer.tools), ("prompt", &offer.prompts)] {
         let names: Vec<&str> = entries.iter().filter_map(|entry| entry["name"].as_str()).collect();
@@ -171,7 +172,7 @@ pub(super) fn names(report: &mut Report, offer: &Offer, server: &str) {
             if name.is_empty() {
                 wrong.push(format!("a {kind} has an empty name"));
             } else if kind == "tool" {
-                odd.extend(odd_name(name, server));
+                odd.extend(odd_name(name, &server));
             }
         }
     }
@@ -202,8 +203,7 @@ fn odd_name(name: &str, server: &str) -> Option<String> {
         ));
     }
     let shown = format!("mcp__{server}__{name}").chars().count();
-    let is_short = server.chars().all(|char| char.is_ascii_alphanumeric() || "_-".contains(char));
-    (is_short && shown > HOST_NAME).then(|| {
+    (!server.is_empty() && shown > HOST_NAME).then(|| {
         format!("tool {name:?} has {shown} characters where a host puts mcp__{server}__ before it; many take {HOST_NAME}")
     })
 }

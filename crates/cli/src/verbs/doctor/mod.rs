@@ -8,6 +8,7 @@ mod configuration;
 mod http;
 mod lints;
 mod lists;
+mod live;
 mod print;
 mod process;
 mod protocol;
@@ -20,17 +21,17 @@ mod tap;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use contexture::transport::memory;
 use futures_util::{StreamExt as _, stream};
 
 use super::interrupted;
-use crate::demo;
+use crate::connect::connect;
 use crate::exit::Failure;
-use crate::options::{Doctoring, Format};
+use crate::options::{Doctoring, Format, Target};
 use crate::place::Place;
 use crate::terminal::text::safe_json;
 use crate::terminal::{self, Reader};
 use configuration::{Patient, patients};
+use live::Live;
 use process::Launch;
 use protocol::Connected;
 use report::{Report, State};
@@ -52,10 +53,13 @@ pub(super) fn run(options: &Doctoring) -> ExitCode {
 
 /// Looks at all of them, and tells of each as soon as those before it are told.
 async fn all(patients: Vec<Patient>, options: &Doctoring) -> Result<Vec<Report>, Failure> {
+    let walks = patients.iter().map(|patient| (patient.report.name.clone(), patient.report.now.clone()));
+    let live = Live::new(walks.collect());
     let work = async {
         let mut walks = stream::iter(patients).map(|patient| examine(patient, options)).buffered(BESIDE);
         let mut reports = Vec::new();
         while let Some(report) = walks.next().await {
+            live.clear();
             let told = match options.target.format {
                 Format::Text => terminal::print(print::one(&report).as_bytes())?,
                 Format::Ndjson => line(&report.to_json(options.strict))?,
@@ -68,11 +72,14 @@ async fn all(patients: Vec<Patient>, options: &Doctoring) -> Result<Vec<Report>,
         }
         Ok(reports)
     };
-    tokio::select! {
+    let outcome = tokio::select! {
         biased;
         () = interrupted() => Err(Failure::interrupted()),
         reports = work => reports,
-    }
+        never = live.draw() => match never {},
+    };
+    live.clear();
+    outcome
 }
 
 fn line(document: &serde_json::Value) -> Result<Reader, Failure> {
@@ -147,7 +154,7 @@ async fn walk(report: &mut Report, place: &Place, options: &Doctoring, patience:
         }
         (None, None) => {
             report.plan(PROTOCOL);
-            built_in(report, options, patience).await
+            within(report, place, target).await
         }
     };
     if let Some(connected) = connected {
@@ -155,15 +162,19 @@ async fn walk(report: &mut Report, place: &Place, options: &Doctoring, patience:
     }
 }
 
-/// The demo, in this very process.
-async fn built_in(report: &mut Report, options: &Doctoring, patience: Duration) -> Option<Connected> {
+/// What is neither started nor reached by URL is served in this very process, as every verb has it.
+async fn within(report: &mut Report, place: &Place, target: &Target) -> Option<Connected> {
     report.begin(Step::Handshake);
-    let policy = process::policy(patience);
-    let (ours, theirs) = memory(policy.line_bytes);
-    tokio::spawn(demo::server(demo::Options::default()).serve(theirs));
     let begun = Instant::now();
-    match process::builder(policy, &options.target.revisions(), patience).connect(ours).await {
+    match connect(place, target).await {
         Ok(client) => Some(Connected { client, exit: None, log: None, took: begun.elapsed(), how: None }),
-        Err(error) => process::failed_handshake(report, &error),
+        Err(failure) => {
+            let (words, next) = failure.parts();
+            report.fail(
+                Step::Handshake,
+                words,
+                next.unwrap_or("this should not happen: tell us how it came about"),
+            )
+        }
     }
 }

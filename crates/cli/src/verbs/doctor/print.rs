@@ -37,7 +37,8 @@ fn steps(report: &Report, style: Style, lines: &mut Vec<String>) {
         tell(finding, style, lines);
     }
     if !missed.is_empty() {
-        let titles: Vec<&str> = missed.iter().map(|finding| finding.step.title()).collect();
+        let mut titles: Vec<&str> = missed.iter().map(|finding| finding.step.topic()).collect();
+        titles.dedup();
         let words = wrap(&format!("not reached: {}", titles.join(", ")), of_stdout() - MARGIN);
         for (index, line) in words.iter().enumerate() {
             lines.push(style.dim(&format!("  {} {line}", if index == 0 { "–" } else { " " })));

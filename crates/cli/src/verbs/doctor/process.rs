@@ -102,6 +102,7 @@ impl Launch {
                 return report.fail(Step::Start, error.to_string(), "the system refuses to start it");
             }
         };
+        report.begin(Step::Handshake);
         let (exit, log, begun) = (child.exit(), Log::default(), Instant::now());
         let builder = builder(policy, revisions, patience);
         let outcome = builder.connect(Tap::new(child, log.clone())).await;
@@ -160,7 +161,6 @@ impl Attempt {
         note: Option<&str>,
     ) -> Option<Connected> {
         if self.has_ended() && self.log.read().messages == 0 {
-            stdout(report, &self.log);
             return self.ended(report, Step::Start, by_hand).await;
         }
         report.passed(Step::Start, note.unwrap_or("it runs"));
@@ -177,15 +177,17 @@ impl Attempt {
         }
     }
 
-    /// It is gone: how, and with what words.
+    /// It is gone: how, and with what words. What it printed for people says as much as what it said on standard error.
     async fn ended(&self, report: &mut Report, step: Step, by_hand: &str) -> Option<Connected> {
         let how = self.exit.describe().await;
-        let words = self.exit.last_lines();
-        let short = how.split(": ").next().unwrap_or_default().to_owned();
-        let seen = if words.is_empty() { format!("{short}, and said nothing") } else { short };
+        let how = how.split(": ").next().unwrap_or_default().replacen("server", "it", 1);
+        let noise = self.log.read().noise.clone();
+        let words = format!("{}\n{}", noise.join("\n"), self.exit.last_lines());
+        let seen = if words.trim().is_empty() { format!("{how}, and said nothing") } else { how };
         report.fail::<()>(step, seen, remedy(&words, by_hand));
         report.ends_with(UNREACHABLE);
-        last_words(report, &words);
+        report.details(noise.iter().map(|line| format!("stdout: {line}")));
+        last_words(report, &self.exit.last_lines());
         None
     }
 

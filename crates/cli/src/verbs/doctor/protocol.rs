@@ -69,7 +69,7 @@ impl Connected {
         report.begin(Step::Capabilities);
         let offer = self.capabilities(report).await?;
         lists::judge(report, &offer);
-        lists::names(report, &offer, &report.name.clone());
+        lists::names(report, &offer);
         report.begin(Step::Call);
         self.call(report, options).await?;
         lints::all(report, &offer, self.client.revision().rules());

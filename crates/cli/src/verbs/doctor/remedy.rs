@@ -46,7 +46,10 @@ const KNOWN: &[(&[&str], &str)] = &[
 /// What to do about a program that said this and ended. `by_hand` is how a person starts it.
 pub(super) fn remedy(words: &str, by_hand: &str) -> String {
     if let Some(module) = missing_module(words) {
-        return format!("install the module in the Python that runs it: pip install {module}");
+        let package = module.split('.').next().unwrap_or_default();
+        let which =
+            if package == module { String::new() } else { format!(", in a version that has {module}") };
+        return format!("install the module in the Python that runs it{which}: pip install {package}");
     }
     let known = KNOWN.iter().find(|(marks, _)| marks.iter().any(|mark| words.contains(mark)));
     match known {
@@ -59,10 +62,9 @@ pub(super) fn remedy(words: &str, by_hand: &str) -> String {
 fn missing_module(words: &str) -> Option<&str> {
     let (_, after) = words.split_once("No module named ")?;
     let name = after.trim_start_matches(['\'', '"']);
-    let end = name.find(|char: char| !(char.is_ascii_alphanumeric() || "_.-".contains(char)))?;
-    let name = &name[..end];
-    // What is installed has the name of the outermost.
-    name.split('.').next().filter(|name| !name.is_empty())
+    let end = name.find(|char: char| !(char.is_ascii_alphanumeric() || "_.-".contains(char)));
+    let name = name[..end.unwrap_or(name.len())].trim_matches('.');
+    (!name.is_empty()).then_some(name)
 }
 
 #[cfg(test)]
@@ -73,7 +75,8 @@ mod tests {
     fn last_words_are_understood() {
         let python =
             "Traceback (most recent call last):\nModuleNotFoundError: No module named 'mcp.server'\n";
-        assert!(remedy(python, "").contains("pip install mcp"));
+        let advice = remedy(python, "");
+        assert!(advice.ends_with("in a version that has mcp.server: pip install mcp"), "{advice}");
         assert!(remedy("Error: Cannot find module '/x/build/index.js'", "").contains("npm install"));
         assert!(remedy("Error: GITHUB_TOKEN is not set", "").contains("--env"));
         assert_eq!(remedy("?", "server --stdio"), "start it by hand and see: server --stdio");

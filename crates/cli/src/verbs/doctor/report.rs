@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use super::live::Now;
 use super::step::Step;
 use crate::terminal::text::cut;
 
@@ -47,15 +48,17 @@ pub(super) struct Finding {
 pub(super) struct Report {
     pub(super) name: String,
     pub(super) findings: Vec<Finding>,
+    /// What hosts call it, and put before its names.
+    pub(super) alias: Option<String>,
     /// What is asked of such a server, in this order.
     plan: Vec<Step>,
     /// What is being asked now: what is to blame if time runs out.
-    now: Option<Step>,
+    pub(super) now: Now,
 }
 
 impl Report {
     pub(super) fn new(name: impl Into<String>) -> Self {
-        Self { name: name.into(), findings: Vec::new(), plan: Vec::new(), now: None }
+        Self { name: name.into(), findings: Vec::new(), alias: None, plan: Vec::new(), now: Now::default() }
     }
 
     /// These will be asked, too.
@@ -65,7 +68,7 @@ impl Report {
 
     /// Begins to ask.
     pub(super) fn begin(&mut self, step: Step) {
-        self.now = Some(step);
+        self.now.set(Some(step));
     }
 
     pub(super) fn passed(&mut self, step: Step, seen: impl Into<String>) {
@@ -117,13 +120,14 @@ impl Report {
 
     /// Time ran out.
     pub(super) fn out_of_time(&mut self, words: String) {
-        let step = self.now.unwrap_or(Step::Handshake);
+        let step = self.now.get().unwrap_or(Step::Handshake);
         let next = "give it longer: --timeout SECONDS";
         let _: Option<()> = self.fail(step, words, next);
     }
 
     /// What was planned and nobody got to.
     pub(super) fn finish(&mut self) {
+        self.now.set(None);
         let reached = |step: &Step| self.findings.iter().any(|finding| finding.step == *step);
         let missed: Vec<Step> = self.plan.iter().copied().filter(|step| !reached(step)).collect();
         missed.into_iter().for_each(|step| self.leave(step, "not reached"));

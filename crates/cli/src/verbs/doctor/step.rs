@@ -123,6 +123,11 @@ impl Step {
         self.row().2
     }
 
+    /// Its title, or what all of its kind are called where none of them was reached.
+    pub(super) fn topic(self) -> &'static str {
+        if self.id().starts_with("lint.") { "what clients stumble over" } else { self.title() }
+    }
+
     pub(super) fn exit(self) -> u8 {
         self.row().3
     }

@@ -36,7 +36,8 @@ pub(in crate::verbs) fn add(adding: &Adding) -> Result<(), Failure> {
         skipped: Vec::new(),
         notes: notes(&sources, adding),
     };
-    if change.finish(false)? && adding.writing.project {
+    let written = change.finish(false).inspect_err(|_| forget_secrets(&sources, adding))?;
+    if written && adding.writing.project {
         agree(&sources, &file, &adding.name)?;
     }
     Ok(())
@@ -148,6 +149,15 @@ fn keep_secrets(sources: &Sources, adding: &Adding) -> Result<(), Failure> {
         }
     }
     Ok(())
+}
+
+/// Nobody refers to what was not written; after `--force`, somebody may.
+fn forget_secrets(sources: &Sources, adding: &Adding) {
+    for name in adding.secrets.iter().filter(|_| !adding.force) {
+        if let Some(store) = &sources.secrets {
+            let _ = store.forget(&format!("{}/{name}", adding.name));
+        }
+    }
 }
 
 /// What is worth a word: secrets that are written out, variables that are not set.

@@ -60,25 +60,32 @@ fn of_host(host: HostKind, config: &Config) -> Vec<Value> {
 fn described_in(config: &Config, document: &Document, name: &str) -> Value {
     let file = document.file();
     let is_here = |server: &&ServerEntry| server.name == name && server.origin.file == file.path;
-    let mut row = config.servers.iter().find(is_here).map_or_else(
-        || {
-            let fault = config
-                .faults
-                .iter()
-                .find(|fault| fault.server.as_deref() == Some(name) && fault.file == file.path);
-            let is_broken = fault.is_some_and(|fault| fault.severity == Severity::Error);
-            json!({
-                "name": name,
-                "from": format!("{}:{name}", file.host),
-                "state": if is_broken { "broken" } else { "hidden" },
-                "why": fault.map(|fault| fault.what.as_str()),
-            })
-        },
-        described,
-    );
+    let fault =
+        config.faults.iter().find(|fault| fault.server.as_deref() == Some(name) && fault.file == file.path);
+    let is_broken = fault.is_some_and(|fault| fault.severity == Severity::Error);
+    let mut row = if let Some(server) = config.servers.iter().find(is_here) {
+        described(server)
+    } else if let Some(server) = alone(file.host, name).filter(|server| !is_broken && is_here(&server)) {
+        described(&server)
+    } else {
+        json!({
+            "name": name,
+            "from": format!("{}:{name}", file.host),
+            "state": if is_broken { "broken" } else { "hidden" },
+            "why": fault.map(|fault| fault.what.as_str()),
+        })
+    };
     row["file"] = json!(file.path);
     row["line"] = json!(document.entry(name).map(|(_, line)| line));
     row
+}
+
+/// A server of another host, though one of ours has its name.
+fn alone(host: HostKind, name: &str) -> Option<ServerEntry> {
+    let mut sources = Sources::of_process();
+    sources.import = vec![host];
+    sources.only = vec![format!("{host}:{name}")];
+    load(&sources).ok()?.servers.pop()
 }
 
 /// The command or the address, as it is written.

@@ -30,7 +30,8 @@ impl Line {
 /// Whether there is more to come: a quote or a bracket is open.
 pub(super) fn is_open(text: &str) -> bool {
     let (_, rest) = assigned(text);
-    matches!(Words::new(rest, None).all(), Err(why) if why == OPEN)
+    // What is said about lines is no line.
+    !rest.trim_start().starts_with('#') && matches!(Words::new(rest, None).all(), Err(why) if why == OPEN)
 }
 
 const OPEN: &str = "a quote or a bracket is not closed";
@@ -65,7 +66,7 @@ impl<'a> Words<'a> {
     fn all(mut self) -> Result<Vec<String>, String> {
         let mut words = Vec::new();
         loop {
-            while self.peek().is_some_and(char::is_whitespace) {
+            while self.is_between() {
                 self.at += 1;
             }
             if self.peek().is_none() {
@@ -73,6 +74,12 @@ impl<'a> Words<'a> {
             }
             words.push(self.word()?);
         }
+    }
+
+    /// At a space, or where a line goes on in the next one.
+    fn is_between(&self) -> bool {
+        let goes_on = self.rest.get(self.at..).is_some_and(|rest| rest.starts_with(&['\\', '\n']));
+        goes_on || self.peek().is_some_and(char::is_whitespace)
     }
 
     fn peek(&self) -> Option<char> {
@@ -93,8 +100,10 @@ impl<'a> Words<'a> {
             self.at += 1;
             match char {
                 '\'' => self.quoted(&mut word)?,
+                '"' if word.ends_with(":=") => self.json_string(&mut word)?,
                 '"' => self.double_quoted(&mut word)?,
-                '\\' => word.push(self.next().ok_or(OPEN)?),
+                // At the end of a line: it goes on in the next one.
+                '\\' => word.extend(self.next().map(Some).ok_or(OPEN)?.filter(|char| *char != '\n')),
                 '{' | '[' => self.json(&mut word, char)?,
                 '$' => self.reference(&mut word)?,
                 _ => word.push(char),
@@ -176,7 +185,8 @@ impl<'a> Words<'a> {
         }
     }
 
-    /// A value in the middle of a word. Where it is all of an argument, `name=$1` keeps its type.
+    /// A value in the middle of a word. Plain ones are text, which is read as the tool's schema says; of lists and objects, where
+    /// they are all of an argument, the argument is JSON.
     fn reference(&mut self, word: &mut String) -> Result<(), String> {
         let Some(value) = self.value()? else {
             word.push('$');
@@ -184,19 +194,16 @@ impl<'a> Words<'a> {
         };
         let ends = self.peek().is_none_or(char::is_whitespace);
         let is_whole = self.typed && ends && word.ends_with('=') && word.matches('=').count() == 1;
-        let is_whole = is_whole && !word.ends_with(":=");
         match &value {
             Value::String(text) if word.ends_with(":=") => {
-                word.push_str(&Value::from(text.as_str()).to_string())
+                word.push_str(&Value::from(text.as_str()).to_string());
             }
-            Value::String(text) => word.push_str(text),
-            other => {
-                if is_whole {
-                    word.truncate(word.len() - 1);
-                    word.push_str(":=");
-                }
-                word.push_str(&other.to_string());
+            Value::Array(_) | Value::Object(_) if is_whole && !word.ends_with(":=") => {
+                word.truncate(word.len() - 1);
+                word.push_str(":=");
+                word.push_str(&value.to_string());
             }
+            other => word.push_str(&as_text(other)),
         }
         Ok(())
     }
@@ -281,18 +288,21 @@ mod tests {
             ("call add a=1  b=2", &["call", "add", "a=1", "b=2"]),
             ("echo 'two words' \"and $it.sum\" a\\ b", &["echo", "two words", "and 3", "a b"]),
             ("call x o:={\"a\": [1, \"} ]\"]} z", &["call", "x", "o:={\"a\": [1, \"} ]\"]}", "z"]),
-            ("call x a=$it.sum", &["call", "x", "a:=3"]),
+            ("call x a=$it.sum b:=$it.sum", &["call", "x", "a=3", "b:=3"]),
+            ("call x a=$it.list[0]", &["call", "x", "a:={\"x\":\"y\"}"]),
             ("call x a=$it.name b:=$it.name", &["call", "x", "a=two words", "b:=\"two words\""]),
             (
                 "call x a=$it.list[0].x o:={\"in\": $it.list}",
                 &["call", "x", "a=y", "o:={\"in\": [{\"x\":\"y\"}]}"],
             ),
             ("say '$it' $$5 \"$$\" $", &["say", "$it", "$5", "$", "$"]),
-            ("prompt x a=$it.sum", &["prompt", "x", "a=3"]),
+            ("call x \\\n a=1 b=\\\n2 \\\n", &["call", "x", "a=1", "b=2"]),
+            ("call x a:=\"it $it\"", &["call", "x", "a:=\"it $it\""]),
+            ("prompt x a=$it.list[0]", &["prompt", "x", "a={\"x\":\"y\"}"]),
             ("", &[]),
         ];
         for (text, wanted) in cases {
-            assert_eq!(words(text).as_deref(), Ok(*wanted), "{text}");
+            assert_eq!(words(text), Ok(wanted.iter().map(ToString::to_string).collect()), "{text}");
         }
         assert!(words("read $it.option").is_err_and(|why| why.contains("option")));
         assert_eq!(
@@ -301,7 +311,7 @@ mod tests {
         );
         assert_eq!(
             Line::shape("call x a=$never "),
-            Some(["call", "x", "a:=null"].map(str::to_owned).to_vec())
+            Some(["call", "x", "a=null"].map(str::to_owned).to_vec())
         );
         assert_eq!(Line::shape("call x a='"), None);
         assert!(words("x $nobody").is_err_and(|why| why.contains("$nobody")));
@@ -313,7 +323,7 @@ mod tests {
         for open in ["call x o:={\"a\": [1,", "say 'two", "say \"two", "x \\", "o:={\"a\": \"}"] {
             assert!(is_open(open), "{open}");
         }
-        for whole in ["call x o:={}", "say 'two'", "x = call y", "x $never"] {
+        for whole in ["# it's a remark", "call x o:={}", "say 'two'", "x = call y", "x $never"] {
             assert!(!is_open(whole), "{whole}");
         }
     }

@@ -4,6 +4,10 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
+use crate::terminal::text::{cut, safe_line};
+
+/// Of a value, so much is shown in an error.
+const SHOWN: usize = 40;
 /// So many results are kept; the oldest go first. Those with a name stay.
 const MOST: usize = 200;
 /// And so many bytes of JSON: results can be long.
@@ -118,7 +122,7 @@ fn has(value: &Value) -> String {
             format!(", which has {}", names.join(", "))
         }
         Value::Array(items) => format!(", which has {} entries", items.len()),
-        _ => String::new(),
+        other => format!(", which is {}", cut(&safe_line(&other.to_string()), SHOWN)),
     }
 }
 

@@ -4,6 +4,7 @@ use clap::parser::ValueSource;
 use clap::{Args as _, CommandFactory as _, FromArgMatches as _};
 use contexture::Client;
 use contexture::model::LoggingLevel;
+use serde_json::Value;
 
 use super::guide::VERBS;
 use super::line::Line;
@@ -99,7 +100,7 @@ impl Shell<'_> {
             outcome = within(self.client.clone(), verb) => outcome,
         };
         // A question that is still open is not asked any more.
-        keyboard::leave();
+        keyboard::free().await;
         let outcome = match verb {
             Verb::Subscribe(subscribing) => self.unfollowed(subscribing, outcome).await,
             _ => outcome,
@@ -124,9 +125,7 @@ impl Shell<'_> {
 
     fn show_variables(&self) -> Result<(), Failure> {
         let memory = self.memory();
-        let lines = memory
-            .all()
-            .map(|(name, value)| format!("{name:<12} {}\n", cut(&safe_line(&value.to_string()), SHOWN)));
+        let lines = memory.all().map(|(name, value)| format!("{name:<12} {}\n", cut(&summary(value), SHOWN)));
         print(&lines.collect::<String>())
     }
 
@@ -216,6 +215,15 @@ async fn within(client: Client, verb: &Verb) -> Result<(), Failure> {
         Verb::Raw(raw) => raw::raw(client, raw.words(), raw).await,
         _ => Err(Failure::usage("that is not about the server of this shell")),
     }
+}
+
+/// A result in one line, without what every result has.
+fn summary(value: &Value) -> String {
+    let mut value = value.clone();
+    if let Some(members) = value.as_object_mut() {
+        members.retain(|name, _| !["_meta", "resultType"].contains(&name.as_str()));
+    }
+    safe_line(&value.to_string())
 }
 
 fn print(text: &str) -> Result<(), Failure> {

@@ -102,9 +102,7 @@ impl Drop for Modes {
     fn drop(&mut self) {
         use rustix::termios::{OptionalActions, tcsetattr};
         // If the terminal is gone, so be it.
-        if terminal::typing::is_at_prompt()
-            && tcsetattr(std::io::stdin(), OptionalActions::Now, &self.0).is_ok()
-        {
+        if terminal::typing::leave() && tcsetattr(std::io::stdin(), OptionalActions::Now, &self.0).is_ok() {
             // Pasted text comes as it is again, and what follows begins on a line of its own.
             let _ = terminal::print(b"\x1b[?2004l\r\n");
         }

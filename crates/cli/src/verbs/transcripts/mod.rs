@@ -1,5 +1,6 @@
 //! The verbs around transcripts: `record`, `replay`, `mock`, `test`, `diff`.
 
+mod calls;
 mod compare;
 mod diff;
 mod offer;
@@ -9,7 +10,6 @@ mod replay;
 mod schema;
 mod session;
 mod shape;
-mod tests;
 
 use std::process::ExitCode;
 
@@ -60,8 +60,8 @@ pub(super) fn mock(mocking: &Mocking) -> ExitCode {
 
 pub(super) fn test(testing: &Testing) -> ExitCode {
     match &testing.from {
-        Some(transcript) => ended(testing.target.format, tests::skeleton(transcript)),
-        None => at(testing.target.format, tests::run(testing)),
+        Some(transcript) => ended(testing.target.format, calls::skeleton(transcript)),
+        None => at(testing.target.format, calls::run(testing)),
     }
 }
 

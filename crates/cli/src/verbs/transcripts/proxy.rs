@@ -29,6 +29,8 @@ use crate::terminal::note;
 use crate::transcript::{Kind, Recorder, Refusal};
 
 const ANYWHERE: &str = "127.0.0.1:0";
+/// Sessions that are told apart.
+const MOST: usize = 10_000;
 const SESSION: &str = "mcp-session-id";
 /// What is between two neighbours, and for nobody behind them.
 const LEFT_OUT: [HeaderName; 5] = [HOST, CONNECTION, TRANSFER_ENCODING, CONTENT_LENGTH, ACCEPT_ENCODING];
@@ -92,6 +94,7 @@ struct Proxy {
 impl Proxy {
     fn connection(&self, session: &str) -> u32 {
         let mut connections = self.connections.lock().unwrap_or_else(PoisonError::into_inner);
+        let session = if connections.len() < MOST { session } else { "" };
         *connections.entry(session.to_owned()).or_insert_with(|| self.recorder.connection())
     }
 
@@ -105,7 +108,9 @@ impl Proxy {
 
     fn named(&self, session: &str, connection: u32) {
         let mut connections = self.connections.lock().unwrap_or_else(PoisonError::into_inner);
-        connections.insert(session.to_owned(), connection);
+        if connections.len() < MOST {
+            connections.insert(session.to_owned(), connection);
+        }
     }
 }
 
@@ -192,9 +197,9 @@ async fn answered(proxy: &Arc<Proxy>, connection: u32, asked: Asked, answer: req
         });
         Body::from_stream(bytes).into_response()
     } else {
-        let body = match answer.bytes().await {
+        let body = match whole(answer).await {
             Ok(body) => body,
-            Err(error) => return (StatusCode::BAD_GATEWAY, error.without_url().to_string()).into_response(),
+            Err(why) => return (StatusCode::BAD_GATEWAY, why).into_response(),
         };
         keep(proxy, connection, &asked, status, &body);
         body.into_response()
@@ -202,6 +207,18 @@ async fn answered(proxy: &Arc<Proxy>, connection: u32, asked: Asked, answer: req
     *response.status_mut() = status;
     *response.headers_mut() = headers;
     response
+}
+
+/// All of an answer, if it is no larger than a message may be.
+async fn whole(mut answer: reqwest::Response) -> Result<Bytes, String> {
+    let mut body = Vec::new();
+    while let Some(chunk) = answer.chunk().await.map_err(|error| error.without_url().to_string())? {
+        body.extend_from_slice(&chunk);
+        if body.len() > Policy::default().line_bytes {
+            return Err("the answer of the server is too large".to_owned());
+        }
+    }
+    Ok(body.into())
 }
 
 /// An answer that came whole.
@@ -247,7 +264,7 @@ impl Events {
             })
         };
         let data = field("data").collect::<Vec<_>>().join("\n");
-        if data.is_empty() || field("event").last().is_some_and(|name| name != "message") {
+        if data.is_empty() || field("event").next_back().is_some_and(|name| name != "message") {
             return;
         }
         let message: Value = serde_json::from_str(&data).unwrap_or_default();

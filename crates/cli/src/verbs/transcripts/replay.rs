@@ -77,20 +77,18 @@ impl Replay<'_> {
             Event::Said { from: Side::Server, text, .. } => {
                 let value = entry.event.value();
                 let value = if value.is_null() { Value::from(text.as_str()) } else { value };
-                self.expect(connection, entry.line, &value, later).await;
+                self.hear(connection, entry.line, &value, later).await?;
             }
-            Event::Failed(refusal) => self.expect(connection, entry.line, &refused(refusal), later).await,
+            Event::Failed(refusal) => {
+                self.hear(connection, entry.line, &refused(refusal), later).await?;
+            }
             Event::Withdrawn(id) => {
                 if let Some(session) = self.sessions.get_mut(&connection) {
                     session.withdraw(id);
                 }
             }
             Event::End(Ending::Server) => self.expect_end(connection, entry.line).await,
-            Event::End(Ending::Client) => {
-                if let Some(session) = self.sessions.get_mut(&connection) {
-                    session.is_closing = true;
-                }
-            }
+            Event::End(Ending::Client) => self.close(connection, later),
             _ => {}
         }
         Ok(())
@@ -137,29 +135,34 @@ impl Replay<'_> {
     }
 
     /// Waits for what came then, and compares.
-    async fn expect(&mut self, connection: u32, line: usize, recorded: &Value, later: &[Entry]) {
+    async fn hear(
+        &mut self,
+        connection: u32,
+        line: usize,
+        recorded: &Value,
+        later: &[Entry],
+    ) -> Result<(), Failure> {
         self.report.messages += 1;
         let shape = Shape::of(recorded);
-        let later: Vec<Value> = later
-            .iter()
-            .filter(|entry| entry.connection == connection && entry.event.from() == Some(Side::Server))
-            .take(200)
-            .map(|entry| entry.event.value())
-            .collect();
+        let later = expected(connection, later);
         let mut got = self.wait(connection, &shape, recorded, &later).await;
         if recorded.get("error").is_none()
-            && got.as_ref().is_some_and(Got::is_refused)
-            && self.step_back(connection).await
+            && let Some(Got::Refused(refusal)) = &got
         {
-            got = self.wait(connection, &shape, recorded, &later).await;
+            let is_first = self.sessions.get(&connection).is_some_and(|session| session.opening.is_some());
+            if is_first && refusal.status.is_none() {
+                return Err(Failure::unreachable(refusal.why.clone()));
+            }
+            if refusal.status.is_some_and(|status| status < 500) && self.step_back(connection).await {
+                got = self.wait(connection, &shape, recorded, &later).await;
+            }
         }
         let Some(got) = got else {
             // Over HTTP nothing is heard after the end; over a pipe servers have last words.
-            if self.sessions.get(&connection).is_some_and(Session::is_deaf) {
-                return;
+            if !self.sessions.get(&connection).is_some_and(Session::is_deaf) {
+                self.owed.push((connection, line, recorded.clone()));
             }
-            self.owed.push((connection, line, recorded.clone()));
-            return;
+            return Ok(());
         };
         let now = self.adapted(connection, recorded, &got);
         if let Some(session) = self.sessions.get_mut(&connection) {
@@ -170,6 +173,7 @@ impl Replay<'_> {
             let what = self.describe(connection, recorded);
             self.report.findings.push(Finding::differs(line, what, differences));
         }
+        Ok(())
     }
 
     /// A server that refuses the first word may speak HTTP+SSE. Says whether it was tried.
@@ -255,42 +259,63 @@ impl Replay<'_> {
             Poll::Ready(())
         });
         if tokio::time::timeout(TRAILING, ended).await.is_err() {
-            let what = "the server ended here, and now it does not".to_owned();
+            let what = "the end of the server".to_owned();
             self.report.findings.push(Finding::missing(line, what, &Value::Null));
         }
         self.leave(connection).await;
     }
 
-    /// Ends a connection. What comes until it is over is listened to.
+    /// Ends our side. What has come until then and is not expected any more was not there then.
+    fn close(&mut self, connection: u32, later: &[Entry]) {
+        let later = expected(connection, later);
+        let Some(session) = self.sessions.get_mut(&connection) else { return };
+        if std::mem::replace(&mut session.is_closing, true) {
+            return;
+        }
+        let came = std::mem::take(&mut session.inbox);
+        let (wanted, others): (Vec<Got>, Vec<Got>) =
+            came.into_iter().partition(|got| later.iter().any(|value| Shape::of(value).fits(got)));
+        session.inbox = wanted;
+        for got in others {
+            self.leftover(connection, &got.value(), true);
+        }
+    }
+
+    /// Ends a connection. Whoever has ended it may have missed what came after that, so only what is missing is looked for.
     async fn leave(&mut self, connection: u32) {
+        self.close(connection, &[]);
         let Some(mut session) = self.sessions.remove(&connection) else { return };
-        session.is_closing = true;
         let leaving = poll_fn(|cx| {
             let closed = session.poll_close(cx).is_ready();
             loop {
                 match session.poll(cx) {
                     Poll::Ready(()) if !session.is_over => {}
-                    _ if session.is_over || (closed && session.has_headers()) => return Poll::Ready(()),
+                    _ if session.is_over || (closed && session.is_deaf()) => return Poll::Ready(()),
                     _ => return Poll::Pending,
                 }
             }
         });
         let _ = tokio::time::timeout(LEAVING, leaving).await;
         for got in std::mem::take(&mut session.inbox) {
-            let value = got.value();
-            let shape = Shape::of(&value);
-            let owed = self.owed.iter().position(|(on, _, recorded)| {
-                *on == connection
-                    && shape.fits_value(recorded)
-                    && compare(recorded, &value, self.ignored).is_empty()
-            });
-            match owed {
-                Some(at) => drop(self.owed.remove(at)),
-                None => {
-                    let what = self.describe(connection, &value);
-                    self.report.findings.push(Finding::extra(what, &value));
-                }
+            self.leftover(connection, &got.value(), false);
+        }
+    }
+
+    /// Something that nobody waited for: it may have come late.
+    fn leftover(&mut self, connection: u32, value: &Value, tells: bool) {
+        let shape = Shape::of(value);
+        let owed = self.owed.iter().position(|(on, _, recorded)| {
+            *on == connection
+                && shape.fits_value(recorded)
+                && compare(recorded, value, self.ignored).is_empty()
+        });
+        match owed {
+            Some(at) => drop(self.owed.remove(at)),
+            None if tells => {
+                let what = self.describe(connection, value);
+                self.report.findings.push(Finding::extra(what, value));
             }
+            None => {}
         }
     }
 
@@ -315,6 +340,15 @@ impl Replay<'_> {
             Kind::Other => "a line that is no message".to_owned(),
         }
     }
+}
+
+/// What the server says next on a connection, as far as one has to look.
+fn expected(connection: u32, later: &[Entry]) -> Vec<Value> {
+    let said = later.iter().filter(|entry| entry.connection == connection);
+    said.filter(|entry| entry.event.from() == Some(Side::Server))
+        .take(200)
+        .map(|entry| entry.event.value())
+        .collect()
 }
 
 /// A question that nobody was asked then has no answer.

@@ -34,11 +34,6 @@ impl Got {
             Self::Text(text) => Value::from(text.as_str()),
         }
     }
-
-    /// Whether a request was refused by the transport.
-    pub(super) fn is_refused(&self) -> bool {
-        matches!(self, Self::Refused(refusal) if refusal.status.is_some_and(|status| (400..500).contains(&status)))
-    }
 }
 
 /// A refusal as an answer: over one transport it is a status, over another an error.
@@ -159,11 +154,6 @@ impl Session {
     /// Whether nothing can come any more, though the server may say it.
     pub(super) fn is_deaf(&self) -> bool {
         self.is_closing && self.transport.has_headers()
-    }
-
-    /// Whether every request has a way of its own.
-    pub(super) fn has_headers(&self) -> bool {
-        self.transport.has_headers()
     }
 
     /// Ends our side.

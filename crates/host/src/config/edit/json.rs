@@ -6,7 +6,7 @@ use std::ops::Range;
 use serde_json::Value;
 
 use super::Words;
-use crate::config::node::{Member, Node};
+use crate::config::node::{Member, Node, Tree};
 
 /// Lists that fit into a line stay in one.
 const LINE: usize = 72;
@@ -168,30 +168,66 @@ fn insert(
         format!("{}{}{value}", quoted(key), style.colon)
     };
     let members = object.members().unwrap_or_default();
-    let (Some(first), Some(last)) = (members.first(), members.last()) else {
-        return fill(text, style, object, &written);
+    let place = members
+        .first()
+        .zip(members.last())
+        .map(|(first, last)| Place { first: first.start, last: last.start..last.node.range.end });
+    append(text, style, object, place, &written)
+}
+
+/// The text with one more value at the end of the list at this path, which is made if it is not there.
+pub(super) fn push(text: &str, root: &Node, path: &[String], value: &Value) -> Option<String> {
+    let Some(list) = path.iter().try_fold(root, |node, key| node.get(key)) else {
+        return set(text, root, path, &Words::One(&Value::Array(vec![value.clone()])));
     };
-    let end = last.node.range.end;
-    let comma = comma_after(text, end);
-    if !text[object.range.start..first.start].contains('\n') {
+    let Tree::List(nodes) = &list.tree else { return None };
+    let style = Style::of(text, root);
+    let written = |indent: Option<&str>| match indent {
+        Some(indent) => style.lines(&Words::One(value), indent),
+        None => style.flat(&Words::One(value)),
+    };
+    let place = nodes
+        .first()
+        .zip(nodes.last())
+        .map(|(first, last)| Place { first: first.range.start, last: last.range.clone() });
+    Some(append(text, &style, list, place, &written))
+}
+
+/// Where the first and the last of several things are.
+struct Place {
+    first: usize,
+    last: Range<usize>,
+}
+
+/// Puts something behind everything else in brackets: with an indentation, or on one line.
+fn append(
+    text: &str,
+    style: &Style,
+    outer: &Node,
+    place: Option<Place>,
+    written: &dyn Fn(Option<&str>) -> String,
+) -> String {
+    let Some(Place { first, last }) = place else { return fill(text, style, outer, written) };
+    let comma = comma_after(text, last.end);
+    if !text[outer.range.start..first].contains('\n') {
         let (gap, mark) =
             if comma.is_some() { (style.comma.trim_start_matches(','), ",") } else { (style.comma, "") };
-        let at = comma.map_or(end, |comma| comma + 1);
+        let at = comma.map_or(last.end, |comma| comma + 1);
         return cut(text, vec![(at..at, format!("{gap}{}{mark}", written(None)))]);
     }
     let indent = match begins_line(text, last.start) {
         true => indent_at(text, last.start).to_owned(),
-        false => format!("{}{}", indent_at(text, object.range.start), style.unit),
+        false => format!("{}{}", indent_at(text, outer.range.start), style.unit),
     };
-    let entry = format!("{}{indent}{}", style.newline, written(Some(&indent)));
+    let new = format!("{}{indent}{}", style.newline, written(Some(&indent)));
     match comma {
         Some(comma) => {
             let at = after_comment(text, comma + 1);
-            cut(text, vec![(at..at, format!("{entry},"))])
+            cut(text, vec![(at..at, format!("{new},"))])
         }
         None => {
-            let at = after_comment(text, end);
-            cut(text, vec![(end..end, ",".to_owned()), (at..at, entry)])
+            let at = after_comment(text, last.end);
+            cut(text, vec![(last.end..last.end, ",".to_owned()), (at..at, new)])
         }
     }
 }

@@ -18,7 +18,7 @@ mod variables;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::entry::HostKind;
 use super::fault::Fault;
@@ -33,6 +33,7 @@ pub use save::Saved;
 pub use sound::faults;
 use sound::{maps, parse};
 pub use translate::{Translated, Translation};
+use variables::referred;
 pub use variables::referred_secrets;
 
 /// Keys and values of one server's entry, in their order.
@@ -117,6 +118,12 @@ impl Document {
     ///
     /// If the file is written in a way in which that cannot be said.
     pub fn put(&mut self, name: &str, entry: &[(String, Value)]) -> Result<(), Fault> {
+        if self.file.host == HostKind::VsCode {
+            entry
+                .iter()
+                .flat_map(|(_, value)| referred(value, "${input:"))
+                .try_for_each(|id| self.input(&id))?;
+        }
         let Some((map, old)) = self.find(name) else {
             // The servers of one project are that project's own affair.
             let map = self.maps.iter().find(|map| map.len() == 1);
@@ -195,6 +202,22 @@ impl Document {
             None if on => Ok(()),
             _ => self.set(&path, &Words::One(&Value::Bool(value))),
         }
+    }
+
+    /// VS Code asks for what is in a list of its own.
+    fn input(&mut self, id: &str) -> Result<(), Fault> {
+        let path = ["inputs".to_owned()];
+        let inputs = self.at(&path).map(Node::to_value);
+        let known = inputs
+            .as_ref()
+            .and_then(Value::as_array)
+            .is_some_and(|all| all.iter().any(|one| one["id"] == id));
+        if known {
+            return Ok(());
+        }
+        let input = json!({ "id": id, "type": "promptString", "description": id, "password": true });
+        let new = json::push(&self.text, &self.tree, &path, &input);
+        self.take(&path, new)
     }
 
     /// Gemini has a list of those that are not wanted, and may have one of those that are.

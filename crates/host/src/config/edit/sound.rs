@@ -4,8 +4,10 @@ use std::path::Path;
 
 use serde_json::Value;
 
+use super::variables;
 use crate::config::content;
 use crate::config::entry::HostKind;
+use crate::config::expand::Syntax;
 use crate::config::fault::Fault;
 use crate::config::format::Format;
 use crate::config::node::{self, Node, Tree};
@@ -18,6 +20,9 @@ const ROOTS: &[&str] = &["mcpServers", "servers", "mcp_servers", "mcp-servers", 
 /// references hold by then.
 pub fn faults(sources: &Sources, file: &ConfigFile, name: &str, entry: &[(String, Value)]) -> Vec<Fault> {
     let refers = |value: &Value| value.to_string().contains("${");
+    if let Some(what) = entry.iter().find_map(|(key, value)| misspelt(sources, key, value)) {
+        return vec![Fault::error(&file.path, None, what)];
+    }
     let kept: serde_json::Map<String, Value> = entry
         .iter()
         .map(|(key, value)| match value {
@@ -36,6 +41,19 @@ pub fn faults(sources: &Sources, file: &ConfigFile, name: &str, entry: &[(String
     match content::of_text(sources, file, &text, false) {
         Ok(content) => content.faults,
         Err(faults) => faults,
+    }
+}
+
+/// The first reference in a value that is none.
+fn misspelt(sources: &Sources, key: &str, value: &Value) -> Option<String> {
+    match value {
+        Value::String(text) => {
+            let why = variables::read(Syntax::Own, text, sources, &sources.cwd).err()?;
+            Some(format!("{key:?}: {why}"))
+        }
+        Value::Array(values) => values.iter().find_map(|value| misspelt(sources, key, value)),
+        Value::Object(members) => members.iter().find_map(|(key, value)| misspelt(sources, key, value)),
+        _ => None,
     }
 }
 

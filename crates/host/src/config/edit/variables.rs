@@ -18,6 +18,8 @@ pub(super) enum Part {
     },
     /// A secret in the keyring.
     Secret(String),
+    /// What VS Code asks for.
+    Input(String),
 }
 
 /// The parts of a text as a host writes it, or why it means nothing elsewhere.
@@ -63,7 +65,9 @@ fn one(syntax: Syntax, inner: &str, sources: &Sources, workspace: &Path) -> Resu
     let part = match (syntax, inner.split_once(':')) {
         (Syntax::Own | Syntax::Editor, Some(("env", name))) => variable(name),
         (Syntax::Own, Some(("keyring", name))) if !name.is_empty() => Some(Part::Secret(name.to_owned())),
-        (Syntax::Editor, Some(("input", id))) => variable(&input_variable(id)),
+        (Syntax::Own | Syntax::Editor, Some(("input", id))) if !id.is_empty() => {
+            Some(Part::Input(id.to_owned()))
+        }
         (Syntax::Editor, None) => match inner {
             "workspaceFolder" => path(workspace),
             "workspaceFolderBasename" => path(workspace.file_name().unwrap_or_default().as_ref()),
@@ -107,13 +111,25 @@ fn push(parts: &mut Vec<Part>, text: &str) {
 pub(super) fn write(host: HostKind, syntax: Syntax, parts: &[Part]) -> Result<String, String> {
     let mut out = String::new();
     for part in parts {
+        // Elsewhere it is looked for in a variable.
+        let part = match part {
+            Part::Input(id) if host != HostKind::VsCode && host != HostKind::Contexture => {
+                &Part::Variable { name: input_variable(id), default: None }
+            }
+            part => part,
+        };
         match (part, syntax) {
+            (Part::Input(id), _) => out.push_str(&format!("${{input:{id}}}")),
             (Part::Text(text), Syntax::Own) => out.push_str(&text.replace("${", "$${")),
             (Part::Text(text), Syntax::Plain) => out.push_str(text),
             (Part::Text(text), Syntax::Dollar) if has_dollar(text) => return Err(no_plain(host)),
             (Part::Text(text), _) if text.contains("${") => return Err(no_plain(host)),
             (Part::Text(text), _) => out.push_str(text),
             (Part::Secret(name), Syntax::Own) => out.push_str(&format!("${{keyring:{name}}}")),
+            // VS Code asks for it once, and keeps it in a keyring of its own.
+            (Part::Secret(name), _) if host == HostKind::VsCode => {
+                out.push_str(&format!("${{input:{}}}", name.replace('/', "-")));
+            }
             (Part::Secret(_), _) => return Err(format!("{host} cannot look into the keyring")),
             (Part::Variable { name, .. }, Syntax::Plain) => {
                 return Err(format!("{host} does not fill in variables ({name})"));
@@ -143,13 +159,18 @@ fn no_plain(host: HostKind) -> String {
 
 /// The secrets in the keyring that an entry of ours refers to, by their names.
 pub fn referred_secrets(value: &Value) -> Vec<String> {
+    referred(value, "${keyring:")
+}
+
+/// What stands behind this mark, up to a `}`.
+pub(super) fn referred(value: &Value, mark: &str) -> Vec<String> {
     match value {
         Value::String(text) => {
-            let after = text.split("${keyring:").skip(1);
+            let after = text.split(mark).skip(1);
             after.filter_map(|rest| Some(rest.split_once('}')?.0.to_owned())).collect()
         }
-        Value::Array(values) => values.iter().flat_map(referred_secrets).collect(),
-        Value::Object(members) => members.values().flat_map(referred_secrets).collect(),
+        Value::Array(values) => values.iter().flat_map(|value| referred(value, mark)).collect(),
+        Value::Object(members) => members.values().flat_map(|value| referred(value, mark)).collect(),
         _ => Vec::new(),
     }
 }

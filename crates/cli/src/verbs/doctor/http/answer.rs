@@ -174,7 +174,8 @@ async fn elsewhere(probe: &Probe, status: u16) -> Option<Url> {
         if is_locked || seen.message().is_some_and(|message| message.get("result").is_some()) {
             return Some(url);
         }
-        if seen.status == StatusCode::METHOD_NOT_ALLOWED && is_older(probe, &url).await {
+        let may_be_older = *path == "/sse" || seen.status == StatusCode::METHOD_NOT_ALLOWED;
+        if may_be_older && is_older(probe, &url).await {
             return Some(url);
         }
     }

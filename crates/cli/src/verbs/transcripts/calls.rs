@@ -96,7 +96,10 @@ impl Stage<'_> {
             .places
             .get(name)
             .ok_or_else(|| Failure::usage(format!("the file has no server {name:?}")))?;
-        let client = connect(place, self.target).await?;
+        // One file holds one session: that with the first server.
+        let record = self.target.record.clone().filter(|_| self.clients.is_empty());
+        let target = Target { record, ..self.target.clone() };
+        let client = connect(place, &target).await?;
         self.clients.insert(name.to_owned(), client.clone());
         Ok(client)
     }
