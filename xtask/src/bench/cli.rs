@@ -57,7 +57,7 @@ pub(super) fn run(bench: &Path, args: &[String]) -> Result<(), String> {
     println!("{page}");
     std::fs::write(bench.join("CLI.md"), &page).map_err(|error| format!("bench/CLI.md: {error}"))?;
     println!("bench/CLI.md is written");
-    Ok(())
+    binary::is_small(size)
 }
 
 fn rows(contexture: &Path, node: &Path, inspector: &Path, url: &str) -> [Row; 2] {
