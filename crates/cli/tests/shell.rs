@@ -22,7 +22,8 @@ fn shell(on: &str) -> Screen {
     screen
 }
 
-/// Types a line, and waits for what comes of it. Then the screen is empty but for the prompt.
+/// Types a line, and waits for what comes of it. Before Ctrl-D that is the next prompt: while a line runs, a terminal has no end to
+/// tell of.
 #[track_caller]
 fn says(screen: &Screen, line: &str, answer: &str) -> String {
     screen.run(line);

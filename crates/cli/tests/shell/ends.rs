@@ -11,7 +11,7 @@ fn control_c_ends_the_call_and_not_the_shell() {
     screen.shows("1 of 1000");
     screen.keys(&["C-c"]);
     screen.shows("contexture: interrupted\nContexture demo>");
-    says(&screen, "call add a=1 b=2", "3\n($1)");
+    says(&screen, "call add a=1 b=2", "3\n($1)\nContexture demo>");
     screen.keys(&["C-d"]);
     assert_eq!(screen.ended(), 0);
 }
@@ -25,7 +25,11 @@ fn control_c_ends_a_question_and_the_keyboard_is_free_again() {
     screen.keys(&["C-c"]);
     screen.shows("contexture: interrupted\n");
     for number in 1..=3 {
-        says(&screen, &format!("call echo message=line{number}"), &format!("\nline{number}\n(${number})"));
+        says(
+            &screen,
+            &format!("call echo message=line{number}"),
+            &format!("\nline{number}\n(${number})\nContexture demo>"),
+        );
     }
     screen.keys(&["C-d"]);
     assert_eq!(screen.ended(), 0);
@@ -49,7 +53,7 @@ fn a_server_that_dies_is_said_and_can_be_started_again() {
     screen.clear();
     screen.run("reconnect");
     screen.shows("Tab completes");
-    let shown = says(&screen, "call add a=$1.structuredContent b=4", "7\n($2)");
+    let shown = says(&screen, "call add a=$1.structuredContent b=4", "7\n($2)\nContexture demo>");
     assert!(!shown.contains("is gone"), "to reconnect is no news: {shown}");
     screen.keys(&["C-d"]);
     assert_eq!(screen.ended(), 0);

@@ -63,7 +63,7 @@ fn a_folder_that_cannot_be_written_to_is_no_obstacle() {
     std::fs::write(screen.home().join(".local"), "in the way").expect("it is written");
     screen.run("contexture shell demo");
     screen.shows("demo>");
-    says(&screen, "call add a=1 b=2", "3\n($1)");
+    says(&screen, "call add a=1 b=2", "3\n($1)\nContexture demo>");
     screen.keys(&["C-d"]);
     assert_eq!(screen.ended(), 0);
 }
