@@ -77,10 +77,10 @@ impl Replay<'_> {
             Event::Said { from: Side::Server, text, .. } => {
                 let value = entry.event.value();
                 let value = if value.is_null() { Value::from(text.as_str()) } else { value };
-                self.expect(connection, entry.line, &value, later).await?;
+                self.hear(connection, entry.line, &value, later).await?;
             }
             Event::Failed(refusal) => {
-                self.expect(connection, entry.line, &refused(refusal), later).await?;
+                self.hear(connection, entry.line, &refused(refusal), later).await?;
             }
             Event::Withdrawn(id) => {
                 if let Some(session) = self.sessions.get_mut(&connection) {
@@ -135,7 +135,7 @@ impl Replay<'_> {
     }
 
     /// Waits for what came then, and compares.
-    async fn expect(
+    async fn hear(
         &mut self,
         connection: u32,
         line: usize,
