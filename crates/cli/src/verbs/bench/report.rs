@@ -234,7 +234,7 @@ fn milliseconds(took: Duration) -> f64 {
 fn time(took: Duration) -> String {
     let seconds = took.as_secs_f64();
     match seconds {
-        _ if seconds < 0.001 => format!("{:.0} µs", seconds * 1e6),
+        _ if seconds < 0.001 => format!("{:.0} µs", (seconds * 1e6).round()),
         _ if seconds < 1.0 => format!("{} ms", rounded(seconds * 1e3)),
         _ => format!("{} s", rounded(seconds)),
     }

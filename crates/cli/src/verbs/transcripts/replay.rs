@@ -135,17 +135,13 @@ impl Replay<'_> {
     }
 
     /// Waits for what came then, and compares.
-<<<<<<< HEAD
-    async fn hear(&mut self, connection: u32, line: usize, recorded: &Value, later: &[Entry]) {
-=======
-    async fn expect(
+    async fn hear(
         &mut self,
         connection: u32,
         line: usize,
         recorded: &Value,
         later: &[Entry],
     ) -> Result<(), Failure> {
->>>>>>> w-D
         self.report.messages += 1;
         let shape = Shape::of(recorded);
         let later = expected(connection, later);
