@@ -2,6 +2,11 @@
 
 use std::path::Path;
 
+/// As the specification has it.
+const REFUSED: (i32, &str) = (1, "usage");
+/// The TypeScript SDK says it to the model, as the failure of a tool.
+const FAILED: (i32, &str) = (5, "tool_error");
+
 /// A server, and words of ours and answers of its own.
 #[derive(Clone)]
 pub struct Server {
@@ -13,6 +18,8 @@ pub struct Server {
     pub line: String,
     /// A call, its answer, and the same call with an argument that does not fit.
     pub call: [&'static str; 3],
+    /// What comes of calling a tool that it does not have: the exit code, and its kind.
+    pub unknown: (i32, &'static str),
     /// A resource and what is in it.
     pub resource: Option<[&'static str; 2]>,
     /// A prompt with its arguments, and what comes of it.
@@ -37,6 +44,7 @@ pub fn all(root: &Path, node: &Path, go: Option<&Path>) -> Vec<Server> {
         title: "the demo",
         line: "contexture demo".to_owned(),
         call: ["echo message=hello", "hello", "echo message:=3"],
+        unknown: REFUSED,
         resource: Some(["demo://readme", "Tools that answer"]),
         prompt: Some(["greeting name=Ada", "Ada"]),
         completion: Some(["greeting style=fr", "friendly"]),
@@ -50,6 +58,7 @@ pub fn all(root: &Path, node: &Path, go: Option<&Path>) -> Vec<Server> {
             title: "server-everything 2026.8.31",
             line: node_server("server-everything"),
             call: ["echo message=hello", "Echo: hello", "get-sum a=one b=2"],
+            unknown: FAILED,
             resource: Some(["demo://resource/static/document/features.md", "Features"]),
             prompt: Some(["args-prompt city=Lisbon", "Lisbon"]),
             completion: Some(["completable-prompt department=Eng", "Engineering"]),
@@ -60,7 +69,8 @@ pub fn all(root: &Path, node: &Path, go: Option<&Path>) -> Vec<Server> {
             name: "files",
             title: "server-filesystem 2026.8.31",
             line: format!("{} \"$HOME/files\"", node_server("server-filesystem")),
-            call: ["read_text_file path=files/hello.txt", "read from a file", "read_text_file path:=3"],
+            call: ["read_text_file path=hello.txt", "read from a file", "read_text_file path:=3"],
+            unknown: FAILED,
             resource: None,
             prompt: None,
             completion: None,
@@ -71,6 +81,7 @@ pub fn all(root: &Path, node: &Path, go: Option<&Path>) -> Vec<Server> {
             name: "python",
             title: "a server on the Python SDK 2.3.0",
             line: format!("{} {}", python(".venv-2/bin/python"), python("server.py")),
+            resource: Some(["demo://readme", "interoperability server"]),
             ..demo.clone()
         },
     ];

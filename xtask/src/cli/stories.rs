@@ -3,7 +3,7 @@
 use super::scene::Scene;
 use super::servers::Server;
 use super::{Story, Told};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// In the order in which they are played: the server is added first and removed last.
 pub const ALL: [Story; 27] = [
@@ -101,7 +101,8 @@ fn refused(scene: &Scene, server: &Server) -> Told {
     let argument = wrong.split([' ', '=', ':']).nth(1).unwrap_or_default();
     scene.plays(&format!("contexture call {} {wrong}", server.name), 1, &[argument])?;
     let line = format!("contexture call {} no-such-tool -o json", server.name);
-    ok(scene.plays(&line, 1, &["\"exit\":1", "\"kind\":\"usage\""]))
+    let (code, kind) = server.unknown;
+    ok(scene.plays(&line, code, &[&format!("\"exit\":{code}"), &format!("\"kind\":\"{kind}\"")]))
 }
 
 fn call_json(scene: &Scene, server: &Server) -> Told {
@@ -187,10 +188,13 @@ fn bridge(scene: &Scene, server: &Server) -> Told {
 /// The gateway has the server's tools, by its name.
 fn run(scene: &Scene, server: &Server) -> Told {
     let [call, answer, _] = server.call;
-    let line = format!("contexture run --allow-all --only {} --listen 127.0.0.1:0", server.name);
-    scene.serving(&line, |url| {
+    let servers = json!({ server.name: { "command": "./serve" } });
+    let config = json!({ "servers": servers, "policy": { "default": "allow" } });
+    std::fs::write(scene.home().join("gateway.json"), config.to_string())
+        .map_err(|error| error.to_string())?;
+    scene.serving("contexture run --config gateway.json --listen 127.0.0.1:0", |url| {
         scene.plays(&format!("contexture tools list {url}"), 0, &[name_of(call)])?;
-        ok(scene.plays(&format!("contexture call {url} {call}"), 0, &[answer]))
+        ok(scene.plays(&format!("contexture call {url} {}__{call}", server.name), 0, &[answer]))
     })
 }
 
@@ -224,7 +228,7 @@ fn manual(scene: &Scene, _: &Server) -> Told {
     scene.plays("contexture help call", 0, &["Usage: contexture call"])?;
     scene.plays("contexture man | head -3", 0, &[".TH"])?;
     for shell in ["bash", "zsh", "fish", "powershell"] {
-        scene.plays(&format!("contexture completions {shell} | tail -n 3"), 0, &["contexture"])?;
+        scene.plays(&format!("contexture completions {shell} | grep -c contexture"), 0, &[])?;
     }
     scene.plays("source <(contexture completions bash)", 0, &[])?;
     ok(scene.plays("complete -p contexture", 0, &["contexture"]))

@@ -24,6 +24,9 @@ pub(super) fn find(word: &str, files: &[PathBuf]) -> Result<Place, Failure> {
     if let Some(fault) = broken {
         return Err(Failure::usage(fault.to_string()));
     }
+    if let Some(entry) = files.is_empty().then(|| of_host(word)).flatten() {
+        return Ok(configured(&entry));
+    }
     let others = if files.is_empty() { elsewhere() } else { Vec::new() };
     let meant: Vec<&ServerEntry> =
         others.iter().filter(|entry| entry.name == word || is_called(entry, word)).collect();
@@ -75,6 +78,16 @@ fn ours(files: &[PathBuf]) -> Result<Config, Failure> {
     let mut sources = Sources::of_process();
     sources.files = files.to_vec();
     load(&sources).map_err(|error| Failure::usage(error.to_string()))
+}
+
+/// A server by its full name. One of ours with the same name does not stand before it.
+fn of_host(word: &str) -> Option<ServerEntry> {
+    let (host, _) = word.split_once(':')?;
+    let host = HostKind::ALL.into_iter().skip(1).find(|known| known.word() == host)?;
+    let mut sources = Sources::of_process();
+    sources.import = vec![host];
+    sources.only = vec![word.to_owned()];
+    load(&sources).ok()?.servers.pop()
 }
 
 /// What all other hosts have, each by itself: a name may be there several times. A host whose files cannot be read has nothing.
