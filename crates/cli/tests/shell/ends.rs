@@ -53,7 +53,9 @@ fn a_server_that_dies_is_said_and_can_be_started_again() {
     screen.clear();
     screen.run("reconnect");
     screen.shows("Tab completes");
-    let shown = says(&screen, "call add a=$1.structuredContent b=4", "7\n($2)\nContexture demo>");
+    says(&screen, "call add a=$1.structuredContent b=4", "7\n($2)\nContexture demo>");
+    screen.run("reconnect");
+    let shown = says(&screen, "call add a=1 b=9", "10\n($3)\nContexture demo>");
     assert!(!shown.contains("is gone"), "to reconnect is no news: {shown}");
     screen.keys(&["C-d"]);
     assert_eq!(screen.ended(), 0);

@@ -96,7 +96,9 @@ fn a_question_that_nobody_was_asked_then_is_refused_and_told() {
         .collect();
     let file = folder.write("without.jsonl", &(without.join("\n") + "\n"));
     let found = run(&["replay", &file, "--", BINARY, "demo"]);
-    found.fails(5, "the question roots/list came and was not there then");
+    let found = found.fails(5, "the question roots/list came and was not there then");
+    // It was refused, so the tool went on, and failed.
+    assert!(found.stdout.contains("the answer to tools/call list_roots differs"), "{}", found.stdout);
 }
 
 #[test]
