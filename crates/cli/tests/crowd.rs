@@ -41,7 +41,7 @@ async fn be_killed(url: &str, gateway: &Gateway) -> bool {
     let begun = Arc::new(Notify::new());
     let works = Arc::clone(&begun);
     let mut call = client
-        .call("demo__countdown", json!({ "steps": 6_000, "delay_ms": 100 }))
+        .call("demo__countdown", json!({ "steps": 1_000, "delay_ms": 1_000 }))
         .on_progress(move |_| works.notify_one())
         .start();
     let mut outcome = tokio::select! {
