@@ -5,7 +5,7 @@
 use std::net::SocketAddr;
 
 use axum::http::header::{HOST, ORIGIN};
-use axum::http::{HeaderMap, StatusCode};
+use axum::http::{HeaderMap, HeaderName, StatusCode};
 use axum::response::{IntoResponse as _, Response};
 use tokio::net::TcpListener;
 
@@ -32,7 +32,11 @@ pub(crate) fn guard(headers: &HeaderMap, address: SocketAddr) -> Result<(), Box<
     let ours = |authority: &str| NAMES.iter().any(|name| authority == format!("{name}:{}", address.port()));
     let text = |name| headers.get(name).map(|value| value.to_str().unwrap_or_default());
     let named = text(HOST).is_some_and(ours);
-    let from_us = text(ORIGIN).is_none_or(|origin| origin.strip_prefix("http://").is_some_and(ours));
+    // Pictures and forms of pages come without an origin, but say whose they are.
+    let is_ours = text(HeaderName::from_static("sec-fetch-site"))
+        .is_none_or(|site| site == "same-origin" || site == "none");
+    let from_us =
+        is_ours && text(ORIGIN).is_none_or(|origin| origin.strip_prefix("http://").is_some_and(ours));
     if named && from_us {
         return Ok(());
     }

@@ -1,6 +1,7 @@
 //! Beginning a record of a session: where it is kept, what it is of, and what must not be in it.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 use contexture_host::config::TransportSpec;
 
@@ -9,15 +10,34 @@ use crate::options::Target;
 use crate::place::Place;
 use crate::transcript::{Recorder, Redactor, is_secret};
 
-/// Begins a record in this file, if there is one.
+/// The one record of this process: those who connect again go on with it.
+static BEGUN: Mutex<Option<(PathBuf, Recorder)>> = Mutex::new(None);
+
+/// Begins a record in this file, if there is one, or goes on with it.
 pub(crate) fn begin(
     place: &Place,
     target: &Target,
     path: Option<&Path>,
 ) -> Result<Option<Recorder>, Failure> {
     let Some(path) = path else { return Ok(None) };
+    let mut begun = BEGUN.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some((_, recorder)) = begun.as_ref().filter(|(known, _)| known == path) {
+        return Ok(Some(recorder.clone()));
+    }
+    if let Place::Transcript(played) = place
+        && is_same(played, path)
+    {
+        let what = format!("{} is what is played: it cannot be written at the same time", path.display());
+        return Err(Failure::usage(what));
+    }
     let redactor = (!target.no_redact).then(|| Redactor::new(secrets(place, target)));
-    Recorder::create(path, (&name(place), transport(place)), redactor).map(Some)
+    let recorder = Recorder::create(path, (&name(place), transport(place)), redactor)?;
+    *begun = Some((path.to_owned(), recorder.clone()));
+    Ok(Some(recorder))
+}
+
+fn is_same(one: &Path, other: &Path) -> bool {
+    one.canonicalize().is_ok_and(|one| other.canonicalize().is_ok_and(|other| one == other))
 }
 
 /// What the server is called, for those who read the record.

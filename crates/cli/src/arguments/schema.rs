@@ -14,6 +14,8 @@ const DEEPEST: usize = 16;
 const SHOWN: usize = 12;
 /// Schemas that are larger are checked by their servers alone.
 const MOST_BYTES: usize = 256 * 1024;
+/// Of a schema that refers to itself many times, so much is looked at.
+const MOST_STEPS: usize = 1_000;
 /// How long a fault may be.
 const LONGEST: usize = 300;
 
@@ -26,6 +28,8 @@ pub(crate) struct Wanted<'a> {
     choices: Vec<&'a Value>,
     /// It may be something that is not known here.
     is_open: bool,
+    /// How much of the schema was looked at.
+    steps: usize,
 }
 
 impl<'a> Wanted<'a> {
@@ -37,7 +41,8 @@ impl<'a> Wanted<'a> {
     }
 
     fn gather(&mut self, root: &'a JsonObject, schema: &'a Value, depth: usize) {
-        let Some(depth) = depth.checked_sub(1) else {
+        self.steps += 1;
+        let Some(depth) = depth.checked_sub(1).filter(|_| self.steps <= MOST_STEPS) else {
             self.is_open = true;
             return;
         };
@@ -260,6 +265,14 @@ mod tests {
         for (name, kind) in kinds {
             assert_eq!(wanted(name).kind(), kind);
         }
+    }
+
+    #[test]
+    fn schemas_that_refer_to_themselves_end() {
+        let again = vec![json!({"$ref": "#/$defs/a"}); 20];
+        let schema = json!({"$defs": {"a": {"anyOf": again}}, "properties": {"x": {"$ref": "#/$defs/a"}}});
+        let root = schema.as_object().expect("an object");
+        assert_eq!(Wanted::of(root, &schema["properties"]["x"]).kind(), "any");
     }
 
     #[test]

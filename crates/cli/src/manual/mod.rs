@@ -44,5 +44,10 @@ fn completed(verb: clap::Command) -> clap::Command {
 }
 
 fn servers() -> Vec<CompletionCandidate> {
-    place::known().into_iter().map(CompletionCandidate::new).collect()
+    // A project can call its servers what it likes, and shells run what they are given.
+    let is_plain = |name: &String| {
+        let is_harmless = |char: char| char.is_ascii_alphanumeric() || "-_.:@+".contains(char);
+        !name.starts_with('-') && name.chars().all(is_harmless)
+    };
+    place::known().into_iter().filter(is_plain).map(CompletionCandidate::new).collect()
 }

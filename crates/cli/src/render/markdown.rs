@@ -8,6 +8,8 @@ use crate::terminal::style::Style;
 
 /// How many lines say whether a text is Markdown.
 const LOOKED_AT: usize = 200;
+/// What has more columns is no table that anybody could read.
+const MOST_COLUMNS: usize = 64;
 
 /// Whether a text looks like Markdown, where nobody says so.
 pub(super) fn is_likely(text: &str) -> bool {
@@ -40,7 +42,10 @@ pub(super) fn set(text: &str, width: usize, style: Style) -> String {
             }
             continue;
         }
-        let head = row(line).filter(|_| !in_code && lines.peek().is_some_and(|next| is_rule_of_table(next)));
+        let head = row(line).filter(|head| {
+            let is_narrow = head.len() <= MOST_COLUMNS;
+            is_narrow && !in_code && lines.peek().is_some_and(|next| is_rule_of_table(next))
+        });
         if let Some(head) = head {
             lines.next();
             let mut rows = Vec::new();

@@ -58,15 +58,14 @@ impl Redactor {
 
     /// A message that is JSON.
     pub(crate) fn message(&mut self, text: &str) -> String {
-        let text = rewrite(text, &mut |key, literal| {
-            if !is_secret(key) {
-                return None;
-            }
+        rewrite(text, &mut |key, literal| {
             let value: String = serde_json::from_str(literal).ok()?;
-            let keep = value.is_empty() || is_placeholder(&value);
-            (!keep).then(|| serde_json::Value::from(self.placeholder(&value)).to_string())
-        });
-        self.plain(&text)
+            let kept = match is_secret(key) && !value.is_empty() && !is_placeholder(&value) {
+                true => self.placeholder(&value),
+                false => self.plain(&value),
+            };
+            (kept != value).then(|| serde_json::Value::from(kept).to_string())
+        })
     }
 
     /// A header, by its name.
@@ -212,5 +211,12 @@ mod tests {
         }
         assert_eq!(redactor.header("Authorization", "Bearer abc"), "[redacted 6]");
         assert_eq!(redactor.header("mcp-method", "tools/call"), "tools/call");
+    }
+
+    #[test]
+    fn what_remains_is_json_whatever_was_given() {
+        let mut redactor = Redactor::new(["100000".to_owned(), "result".to_owned(), "say \"hi\"".to_owned()]);
+        let message = redactor.message(r#"{"result":{"n":100000,"s":["x 100000","say \"hi\"!"]}}"#);
+        assert_eq!(message, r#"{"result":{"n":100000,"s":["x [redacted 1]","[redacted 2]!"]}}"#);
     }
 }

@@ -137,8 +137,14 @@ impl Recorder {
         writing.agree(connection, from, &text);
     }
 
-    pub(crate) fn failed(&self, connection: u32, refusal: Refusal) {
-        self.lock().keep(Line { connection, failed: Some(refusal), ..Line::default() });
+    pub(crate) fn failed(&self, connection: u32, mut refusal: Refusal) {
+        let mut writing = self.lock();
+        if let Some(redactor) = writing.redactor.as_mut() {
+            refusal.why = redactor.plain(&refusal.why);
+            let error = refusal.error.map(|error| redactor.message(&error.to_string()));
+            refusal.error = error.and_then(|error| serde_json::from_str(&error).ok());
+        }
+        writing.keep(Line { connection, failed: Some(refusal), ..Line::default() });
     }
 
     pub(crate) fn stderr(&self, line: &str) {

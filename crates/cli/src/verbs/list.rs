@@ -3,6 +3,7 @@
 //! For people an entry is two lines, however much a server has to say; `-o json` has all of it. What came of a list that
 //! could not be completed is shown before that is said.
 
+use std::collections::HashSet;
 use std::io::IsTerminal as _;
 
 use contexture::client::Partial;
@@ -59,8 +60,9 @@ fn as_far_as_it_goes<T>(listed: Result<Vec<T>, Partial<T>>) -> Result<(Vec<T>, O
 
 /// The fields of a schema as a signature, required ones first.
 pub(super) fn parameters(schema: &JsonObject) -> String {
-    let required = schema.get("required").and_then(Value::as_array);
-    let is_required = |name: &str| required.is_some_and(|names| names.iter().any(|known| known == name));
+    let required = schema.get("required").and_then(Value::as_array).into_iter().flatten();
+    let required: HashSet<&str> = required.filter_map(Value::as_str).collect();
+    let is_required = |name: &str| required.contains(name);
     let mut fields: Vec<_> =
         schema.get("properties").and_then(Value::as_object).into_iter().flatten().collect();
     fields.sort_by_key(|(name, _)| !is_required(name));

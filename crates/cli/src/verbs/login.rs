@@ -69,6 +69,8 @@ impl Where {
 pub(super) async fn login(wishes: &LoggingIn) -> Result<(), Failure> {
     let door = &wishes.door;
     let Where { place, url } = Where::of(door)?;
+    // What is filled in of its address and its client goes out.
+    place.may_start()?;
     let known = place.login();
     let way = if wishes.headless { Way::Headless } else { Way::Browser };
     let port = wishes.port.or_else(|| known?.callback_port);

@@ -136,6 +136,14 @@ fn a_secret_is_kept_elsewhere_and_the_server_gets_it() {
     stage.run(&["remove", "safe"]).well();
     assert_eq!(count(), 0, "nobody refers to it any more");
 
+    // A secret of one is not forgotten with another that refers to it.
+    stage.run_with(&["add", "one", "--secret", "TOKEN", "--", "true"], &[], "s3cret\n").well();
+    stage.run(&["add", "two", "-e", "TOKEN=${keyring:one/TOKEN}", "--", "true"]).well();
+    stage.run(&["remove", "two"]).well();
+    assert_eq!(count(), 1, "it belongs to another");
+    stage.run(&["remove", "one"]).well();
+    assert_eq!(count(), 0);
+
     stage
         .run(&["add", "web", "https://web.example/mcp", "--secret", "Authorization"])
         .refused(&["was not given"]);

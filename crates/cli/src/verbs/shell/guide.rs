@@ -60,7 +60,8 @@ impl Completer for Guide {
 
     fn complete(&self, line: &str, at: usize, _: &Context<'_>) -> rustyline::Result<(usize, Vec<Pair>)> {
         let typed = &line[..at];
-        let start = typed.rfind(char::is_whitespace).map_or(0, |space| space + 1);
+        let last = typed.char_indices().rfind(|(_, char)| char.is_whitespace());
+        let start = last.map_or(0, |(at, space)| at + space.len_utf8());
         let word = &typed[start..];
         if let Some((head, reference)) = word.rsplit_once('$') {
             return Ok((start, self.variables(head, reference)));
