@@ -235,7 +235,9 @@ fn way(
         },
         Place::Demo => {
             let (ours, theirs) = memory(Policy::default().line_bytes);
-            tokio::spawn(demo::server(demo::Options::default()).serve(theirs));
+            tokio::spawn(
+                demo::server(demo::Options { is_guest: true, ..demo::Options::default() }).serve(theirs),
+            );
             (builder, taped(ours).into())
         }
         Place::Transcript(path) => {

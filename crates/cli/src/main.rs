@@ -80,7 +80,7 @@ fn misread(error: &clap::Error) -> ExitCode {
 /// One connection is served fastest by the thread that reads it; many share all threads.
 fn serve_demo(page_size: Option<u32>, listen: Option<&str>, protect: Option<&Option<String>>) -> ExitCode {
     let page_size = page_size.map(|entries| entries as usize);
-    let options = demo::Options { page_size, guarded: protect.is_some() };
+    let options = demo::Options { page_size, guarded: protect.is_some(), is_guest: false };
     // The server itself drains on SIGTERM. A handler that blocks a thread does not keep the process.
     ended(&match (listen, protect) {
         (None, _) => verbs::alone(async { Ok(demo::server(options).serve_stdio().await?) }),

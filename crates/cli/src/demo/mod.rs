@@ -22,6 +22,8 @@ pub(crate) struct Options {
     pub(crate) page_size: Option<usize>,
     /// It asks for tokens, so there is also a tool that needs more than others.
     pub(crate) guarded: bool,
+    /// It is served by a process whose standard output is for something else.
+    pub(crate) is_guest: bool,
 }
 
 pub(crate) use guarded::{SIGN, USE};
@@ -40,7 +42,7 @@ pub(crate) fn server(options: Options) -> Server {
         None => server,
     };
     let server = server.state(Clock::default());
-    let server = tools::register(server);
+    let server = tools::register(server, options.is_guest);
     let server = asks::register(server);
     let server = changes::register(server);
     let server = resources::register(server);

@@ -11,16 +11,18 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::resources::{LOGO, README_URI};
+use crate::terminal::note;
+use crate::terminal::text::safe;
 
 const CHIME: &[u8] = include_bytes!("chime.wav");
 /// A line of this length still fits the default limit of a client.
 const MOST_BYTES: usize = 16_000_000;
 
-pub(super) fn register(server: Server) -> Server {
+pub(super) fn register(server: Server, is_guest: bool) -> Server {
     let server = values(server);
     let server = signals(server);
     let server = time(server);
-    trouble(server)
+    trouble(server, is_guest)
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -172,7 +174,7 @@ struct Big {
     bytes: usize,
 }
 
-fn trouble(server: Server) -> Server {
+fn trouble(server: Server, is_guest: bool) -> Server {
     server
         .tool(
             tool("fail")
@@ -185,7 +187,7 @@ fn trouble(server: Server) -> Server {
             tool("print")
                 .description("Prints to standard output, which must not disturb the protocol.")
                 .destructive(false)
-                .handler(|Args(Print { text })| async move { prints(&text) }),
+                .handler(move |Args(Print { text })| async move { prints(&text, is_guest) }),
         )
         .tool(
             tool("big")
@@ -200,7 +202,12 @@ async fn panics() -> &'static str {
 }
 
 #[allow(clippy::print_stdout, reason = "this is what careless handlers do")]
-fn prints(text: &str) -> &'static str {
-    println!("{text}");
+fn prints(text: &str, is_guest: bool) -> &'static str {
+    // Where it is served over a pipe, the library sees to that by itself.
+    if is_guest {
+        note(&safe(text))
+    } else {
+        println!("{text}")
+    }
     "printed"
 }

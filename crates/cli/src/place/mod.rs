@@ -90,8 +90,11 @@ impl Place {
         let name = &entry.name;
         match &entry.standing {
             Standing::Enabled => Ok(()),
-            Standing::Disabled => Err(Failure::usage(format!("{name} is disabled"))
-                .hint(Some(format!("its entry is in {}", entry.origin.file.display())))),
+            Standing::Disabled => Err(Failure::usage(format!("{name} is disabled")).hint(Some(format!(
+                "`contexture enable {}` lets it start again; its entry is in {}",
+                entry.full_name(),
+                entry.origin.file.display()
+            )))),
             Standing::Held { why } => Err(Failure::usage(format!("{name} is not started: {why}"))),
         }
     }

@@ -71,7 +71,7 @@ async fn meet(
 ) -> contexture::Result<Client> {
     let policy = Policy::default();
     let (ours, theirs) = memory(policy.line_bytes);
-    tokio::spawn(demo::server(demo::Options::default()).serve(theirs));
+    tokio::spawn(demo::server(demo::Options { is_guest: true, ..demo::Options::default() }).serve(theirs));
     Client::builder()
         .name("contexture", env!("CARGO_PKG_VERSION"))
         .policy(policy)

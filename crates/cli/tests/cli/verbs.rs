@@ -114,3 +114,10 @@ fn text_of_servers_is_made_harmless() {
     assert_eq!(json.json()["content"][0]["text"], hostile);
     assert_eq!(on_demo(&["call", "echo", &argument, "--raw"]).stdout, format!("{hostile}\n"));
 }
+
+#[test]
+fn what_the_demo_prints_is_not_among_the_results() {
+    let run = run(&["call", "demo", "print", "text=boo", "-o", "json"]);
+    assert_eq!(run.json()["content"][0]["text"], "printed");
+    assert!(run.stderr.contains("boo"), "{}", run.stderr);
+}

@@ -5,6 +5,7 @@ use contexture_host::config::{ConfigFile, HostKind, Sources};
 use serde_json::json;
 
 use super::find::find;
+use super::import::written_out;
 use super::page::{Change, failure};
 use crate::exit::Failure;
 use crate::gateway::entry::program;
@@ -32,6 +33,7 @@ pub(in crate::verbs) fn export(exporting: &Exporting) -> Result<(), Failure> {
         match way.entry(&entry) {
             Err(why) => skipped.push((name, why)),
             Ok(new) => {
+                notes.extend(written_out(&entry).into_iter().map(|what| (name.clone(), what)));
                 notes.extend(new.left.into_iter().map(|what| (name.clone(), what)));
                 document.put(&name, &new.entry).map_err(|fault| failure(&fault))?;
                 servers.push(name);

@@ -155,6 +155,10 @@ pub(in crate::verbs) fn get(showing: &Showing) -> Result<(), Failure> {
         .map(ToString::to_string)
         .collect();
     let mut report = described_in(&config, &document, &name);
+    if let Some(place) = place_in(&entry) {
+        // As it was written: what is filled in may be a secret.
+        report["place"] = place.into();
+    }
     report["entry"] = entry.clone();
     report["faults"] = json!(faults);
     print(showing.format, &report, || {
