@@ -142,3 +142,29 @@ fn the_schema_is_printed() {
     let schema: Value = serde_json::from_str(&run(&home, &["config", "schema"]).out).expect("JSON");
     assert!(schema["$defs"]["server"]["properties"]["command"].is_object());
 }
+
+#[test]
+fn nobody_logs_in_to_what_is_not_trusted() {
+    let home = Home::new();
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
+    listener.set_nonblocking(true).expect("a socket");
+    let url = format!("http://{}/${{HOME}}/mcp", listener.local_addr().expect("an address"));
+    home.write("project/contexture.json", &json!({ "servers": { "theirs": { "url": url } } }));
+    let asked = run(&home, &["login", "theirs", "--headless"]);
+    assert_eq!(asked.code, Some(1), "{}", asked.err);
+    assert!(asked.err.contains("contexture trust"), "{}", asked.err);
+    assert!(listener.accept().is_err(), "it was asked");
+}
+
+#[test]
+fn names_that_a_shell_would_run_are_not_proposed() {
+    let home = Home::new();
+    let servers = json!({ "plain": home.demo(), "x;touch y": home.demo(), "$(id)": home.demo() });
+    home.write("project/contexture.json", &json!({ "servers": servers }));
+    let mut command = home.command(&["--", "contexture", "ping", ""]);
+    command.env("COMPLETE", "bash").env("_CLAP_IFS", "\n").env("_CLAP_COMPLETE_INDEX", "2");
+    command.env("_CLAP_COMPLETE_COMP_TYPE", "9").env("_CLAP_COMPLETE_SPACE", "true");
+    let proposed = said(command.output().expect("the binary runs"));
+    assert!(proposed.out.lines().any(|line| line.trim() == "plain"), "{} {}", proposed.out, proposed.err);
+    assert!(!proposed.out.contains("touch") && !proposed.out.contains("id)"), "{}", proposed.out);
+}
