@@ -96,3 +96,29 @@ fn a_mock_that_is_asked_nonsense_answers_and_goes_on() {
     assert_eq!(pong["result"], serde_json::json!({}));
     assert_eq!(talk.end(), Some(0));
 }
+
+#[test]
+fn a_record_goes_on_with_every_connection_and_is_not_what_is_played() {
+    let folder = Folder::new();
+    let file = folder.name("many.jsonl");
+    run(&[
+        "bench",
+        "demo",
+        "echo",
+        "message=hi",
+        "-n",
+        "6",
+        "--connections",
+        "3",
+        "--concurrency",
+        "3",
+        "--record",
+        &file,
+    ])
+    .succeeds();
+    run(&["replay", &file, "demo"]).succeeds();
+    let before = folder.read("many.jsonl");
+    let ended = run(&["call", &file, "echo", "message=hi", "--record", &file]);
+    assert_eq!(ended.code, Some(1), "{}", ended.stderr);
+    assert_eq!(folder.read("many.jsonl"), before, "it is left as it was");
+}
