@@ -72,7 +72,7 @@ fn without_secrets(words: &[String]) -> Vec<String> {
 }
 
 /// A URL without who asks, and without its query.
-fn bare(url: &str) -> String {
+pub(crate) fn bare(url: &str) -> String {
     let url = url.split(['?', '#']).next().unwrap_or_default();
     match url.split_once("://") {
         Some((scheme, rest)) => {

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use super::print;
 use crate::exit::Failure;
 use crate::options::{ConfigVerb, Policies};
+use crate::recording::bare;
 use crate::terminal;
 use crate::terminal::text::{cut, safe_line};
 
@@ -108,6 +109,6 @@ fn kind(server: &ServerEntry) -> &'static str {
 fn place(server: &ServerEntry) -> String {
     match &server.transport {
         TransportSpec::Stdio { command, .. } => command.clone(),
-        TransportSpec::Http { url, .. } => url.split(['?', '#']).next().unwrap_or_default().to_owned(),
+        TransportSpec::Http { url, .. } => bare(url),
     }
 }

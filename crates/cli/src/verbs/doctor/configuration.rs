@@ -15,6 +15,7 @@ use super::step::{CONFIGURED, Step};
 use crate::exit::Failure;
 use crate::options::{Doctoring, is_url};
 use crate::place::Place;
+use crate::recording::bare;
 use crate::verbs::hint::quoted;
 
 /// How long a server may be silent, where nothing else is said.
@@ -61,7 +62,7 @@ pub(super) fn patients(options: &Doctoring) -> Result<Vec<Patient>, Failure> {
 /// For people: an address without its query, which may hold a secret; of a path, the file.
 fn shown(word: &str) -> String {
     if is_url(word) {
-        return word.split(['?', '#']).next().unwrap_or_default().to_owned();
+        return bare(word);
     }
     let file = Path::new(word).file_name().map(|file| file.to_string_lossy().into_owned());
     file.unwrap_or_else(|| word.to_owned())
