@@ -110,13 +110,14 @@ fn in_configuration(path: &Path, name: Option<&str>) -> Result<Place, Failure> {
     })
 }
 
+/// Whether a file may be executed.
 #[cfg(unix)]
-fn is_program(about: &std::fs::Metadata) -> bool {
+pub(crate) fn is_program(about: &std::fs::Metadata) -> bool {
     use std::os::unix::fs::PermissionsExt as _;
     about.permissions().mode() & 0o111 != 0
 }
 
 #[cfg(not(unix))]
-fn is_program(_: &std::fs::Metadata) -> bool {
+pub(crate) fn is_program(_: &std::fs::Metadata) -> bool {
     true
 }

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 
 use contexture_host::config::{Login, LoginFor, ServerEntry, Standing, TransportSpec};
 
+pub(crate) use file::is_program;
 pub(crate) use named::known;
 
 use crate::exit::Failure;

@@ -157,6 +157,24 @@ fn nobody_logs_in_to_what_is_not_trusted() {
 }
 
 #[test]
+fn no_verb_starts_what_is_not_trusted() {
+    let home = Home::new();
+    let marker = home.path().join("was-run");
+    let script = format!("touch '{}'; exec '{}' demo", marker.display(), home.server());
+    let server = json!({ "command": "/bin/sh", "args": ["-c", script] });
+    home.write("project/contexture.json", &json!({ "servers": { "theirs": server } }));
+    for verb in
+        [&["tools", "list", "theirs"][..], &["ping", "theirs"], &["doctor", "theirs"], &["bridge", "theirs"]]
+    {
+        let asked = run(&home, verb);
+        assert!(asked.code != Some(0), "{verb:?}");
+        let words = asked.out + &asked.err;
+        assert!(words.contains("contexture trust"), "{verb:?}: {words}");
+        assert!(!marker.exists(), "{verb:?} started it");
+    }
+}
+
+#[test]
 fn names_that_a_shell_would_run_are_not_proposed() {
     let home = Home::new();
     let servers = json!({ "plain": home.demo(), "x;touch y": home.demo(), "$(id)": home.demo() });

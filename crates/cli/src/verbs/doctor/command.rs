@@ -10,6 +10,7 @@ use contexture_host::config::near;
 
 use super::report::Report;
 use super::step::Step;
+use crate::place::is_program;
 
 /// Words that only shells know.
 const BUILTINS: &[&str] = &[
@@ -238,15 +239,4 @@ fn not_executable(path: &Path) -> String {
         Some("js" | "mjs" | "cjs") => "run it with node, or make it executable: chmod +x".to_owned(),
         _ => format!("chmod +x {}", path.display()),
     }
-}
-
-#[cfg(unix)]
-fn is_program(about: &std::fs::Metadata) -> bool {
-    use std::os::unix::fs::PermissionsExt as _;
-    about.permissions().mode() & 0o111 != 0
-}
-
-#[cfg(not(unix))]
-fn is_program(_: &std::fs::Metadata) -> bool {
-    true
 }

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use contexture::revision::Revision;
-use contexture::transport::{ChildCommand, ChildExit, ChildTransport};
+use contexture::transport::{ChildCommand, ChildExit, ChildTransport, Side, Tapped};
 use contexture::{Client, Error, Policy};
 use contexture_host::config::TransportSpec;
 
@@ -17,7 +17,7 @@ use super::protocol::Connected;
 use super::remedy::remedy;
 use super::report::Report;
 use super::step::{MISBEHAVES, Step, UNREACHABLE};
-use super::tap::{Form, Log, Tap};
+use super::tap::{Form, Log};
 use crate::connect::environment;
 use crate::options::Target;
 use crate::place::Place;
@@ -105,7 +105,7 @@ impl Launch {
         report.begin(Step::Handshake);
         let (exit, log, begun) = (child.exit(), Log::default(), Instant::now());
         let builder = builder(policy, revisions, patience);
-        let outcome = builder.connect(Tap::new(child, log.clone())).await;
+        let outcome = builder.connect(Tapped::new(child, Side::Client, log.clone())).await;
         Some(Attempt { outcome, exit, log, took: begun.elapsed() })
     }
 }

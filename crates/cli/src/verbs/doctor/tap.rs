@@ -3,13 +3,9 @@
 //! A client is right to skip such things and go on. Whoever asks why another client does not wants to see them.
 
 use std::collections::BTreeSet;
-use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::task::{Context, Poll, ready};
 
-use contexture::json_rpc::RequestId;
-use contexture::revision::Rules;
-use contexture::transport::{Incoming, Transport};
+use contexture::transport::{Passed, Side, Tap};
 use serde_json::Value;
 
 use crate::terminal::text::cut;
@@ -81,18 +77,16 @@ impl Heard {
         }
     }
 
-    fn send(&mut self, lines: &[u8]) {
-        for line in lines.split(|byte| *byte == b'\n') {
-            let Ok(message) = serde_json::from_slice::<Value>(line) else { continue };
-            let method = message["method"].as_str().unwrap_or_default();
-            let id = message.get("id").map(Value::to_string);
-            if method == "server/discover" && self.probe.is_none() {
-                self.probe = id.clone();
-            }
-            if self.asked.len() < IDS {
-                self.asked.extend(id);
-                self.sent.push(method.to_owned());
-            }
+    fn send(&mut self, line: &[u8]) {
+        let Ok(message) = serde_json::from_slice::<Value>(line) else { return };
+        let method = message["method"].as_str().unwrap_or_default();
+        let id = message.get("id").map(Value::to_string);
+        if method == "server/discover" && self.probe.is_none() {
+            self.probe = id.clone();
+        }
+        if self.asked.len() < IDS {
+            self.asked.extend(id);
+            self.sent.push(method.to_owned());
         }
     }
 
@@ -130,58 +124,12 @@ impl Log {
     }
 }
 
-/// Another transport, listened to.
-pub(super) struct Tap<T> {
-    inner: T,
-    log: Log,
-}
-
-impl<T> Tap<T> {
-    pub(super) fn new(inner: T, log: Log) -> Self {
-        Self { inner, log }
-    }
-}
-
-impl<T: Transport> Transport for Tap<T> {
-    fn poll_receive(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<Incoming>> {
-        let incoming = ready!(self.inner.poll_receive(cx))?;
-        if let Incoming::Message(line) | Incoming::Beside { message: line, .. } = &incoming {
-            self.log.read().receive(line);
+impl Tap for Log {
+    fn passed(&mut self, what: Passed<'_>) {
+        match what {
+            Passed::Message { from: Side::Server, line, .. } => self.read().receive(line),
+            Passed::Message { from: Side::Client, line, .. } => self.read().send(line),
+            _ => {}
         }
-        Poll::Ready(Ok(incoming))
-    }
-
-    fn send(&mut self, lines: &mut Vec<u8>) {
-        self.log.read().send(lines);
-        self.inner.send(lines);
-    }
-
-    fn unsent(&self) -> usize {
-        self.inner.unsent()
-    }
-
-    fn poll_flush(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.inner.poll_flush(cx)
-    }
-
-    fn poll_close(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.inner.poll_close(cx)
-    }
-
-    fn has_headers(&self) -> bool {
-        self.inner.has_headers()
-    }
-
-    fn send_request(&mut self, line: &mut Vec<u8>, headers: Vec<(String, String)>) {
-        self.log.read().send(line);
-        self.inner.send_request(line, headers);
-    }
-
-    fn agreed(&mut self, rules: &'static Rules) {
-        self.inner.agreed(rules);
-    }
-
-    fn withdraw(&mut self, id: &RequestId) -> bool {
-        self.inner.withdraw(id)
     }
 }
