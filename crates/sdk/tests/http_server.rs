@@ -13,6 +13,8 @@ mod support;
 
 #[path = "http_server/batches.rs"]
 mod batches;
+#[path = "http_server/bodies.rs"]
+mod bodies;
 #[path = "http_server/bounds.rs"]
 mod bounds;
 #[path = "http_server/changes.rs"]

@@ -3,6 +3,7 @@
 //! Slow heads, large heads and silent clients are bounded here; what is inside a request is the service's.
 
 use std::convert::Infallible;
+use std::future::poll_fn;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -18,6 +19,7 @@ use tokio::net::TcpStream;
 use tokio::sync::{OwnedSemaphorePermit, watch};
 
 use super::service::Answering;
+use super::waking::{Quiet, Quietly};
 use super::{Body, HttpServer, reply};
 use crate::{Policy, Result};
 
@@ -112,7 +114,7 @@ impl hyper::service::Service<Request<Incoming>> for OneConnection {
             let refused = reply::refused(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, why);
             Box::pin(std::future::ready(Ok(refused)))
         } else {
-            self.server.answer(request)
+            self.server.answer(request.map(Quiet))
         };
         Answered { open: Some(Open::new(&self.used)), answering }
     }
@@ -191,13 +193,16 @@ pub(super) async fn serve_one(
         Ok(true) => {
             let connection = pin!(protocols.http1.serve_connection(TokioIo::new(stream), service));
             let finish = http1::Connection::graceful_shutdown;
-            attend(connection, finish, silence, stop).await.map_err(Into::into)
+            let mut quietly = Quietly::default();
+            let poll = |connection: Pin<&mut _>, cx: &mut Context<'_>| quietly.poll(connection, cx);
+            attend(connection, poll, finish, silence, stop).await.map_err(Into::into)
         }
         // Rare, and much larger: in a box, so that the others are as small as they are.
         Ok(false) => {
             let mut connection = Box::pin(protocols.either.serve_connection(TokioIo::new(stream), service));
             let finish = auto::Connection::graceful_shutdown;
-            attend(connection.as_mut(), finish, silence, stop).await
+            // Taking a piece of a body of HTTP/2 is a reason to wake its connection: there is room for more.
+            attend(connection.as_mut(), Future::poll, finish, silence, stop).await
         }
         Err(error) => Err(error.into()),
     };
@@ -210,6 +215,7 @@ pub(super) async fn serve_one(
 /// begun is finished.
 async fn attend<C, E>(
     mut connection: Pin<&mut C>,
+    mut poll: impl FnMut(Pin<&mut C>, &mut Context<'_>) -> Poll<C::Output>,
     finish: impl FnOnce(Pin<&mut C>),
     silence: Pin<&mut impl Future<Output = ()>>,
     stop: Pin<&mut impl Future<Output = ()>>,
@@ -220,7 +226,7 @@ where
     tokio::select! {
         // Nearly always it is the connection that has something to do.
         biased;
-        ended = connection.as_mut() => ended,
+        ended = poll_fn(|cx| poll(connection.as_mut(), cx)) => ended,
         () = silence => Ok(()),
         () = stop => {
             finish(connection.as_mut());

@@ -27,6 +27,7 @@ mod store;
 mod stream;
 mod streams;
 mod table;
+mod waking;
 
 use std::fmt;
 use std::net::SocketAddr;
