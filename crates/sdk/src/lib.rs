@@ -54,6 +54,8 @@ pub mod client;
 mod error;
 #[cfg(feature = "server")]
 mod flat;
+#[cfg(any(feature = "http-server", feature = "http-client"))]
+mod joined;
 #[cfg(feature = "server")]
 mod memory;
 pub mod policy;

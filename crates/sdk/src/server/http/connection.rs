@@ -21,6 +21,7 @@ use tokio::sync::{OwnedSemaphorePermit, watch};
 use super::service::Answering;
 use super::waking::{Quiet, Quietly};
 use super::{Body, HttpServer, reply};
+use crate::joined::Joined;
 use crate::{Policy, Result};
 
 /// Bytes of a request's head.
@@ -191,7 +192,7 @@ pub(super) async fn serve_one(
     let (silence, stop) = (silence.as_mut(), stop.as_mut());
     let ended = match is_http1 {
         Ok(true) => {
-            let connection = pin!(protocols.http1.serve_connection(TokioIo::new(stream), service));
+            let connection = pin!(protocols.http1.serve_connection(Joined(TokioIo::new(stream)), service));
             let finish = http1::Connection::graceful_shutdown;
             let mut quietly = Quietly::default();
             let poll = |connection: Pin<&mut _>, cx: &mut Context<'_>| quietly.poll(connection, cx);

@@ -127,7 +127,7 @@ impl Direct {
     async fn connect(&self) -> Result<Line, Failure> {
         let connecting = async {
             let wire = match &self.to {
-                To::Tcp(uri) => Wire::Tcp(connector().call(uri.clone()).await?),
+                To::Tcp(uri) => Wire::tcp(connector().call(uri.clone()).await?),
                 #[cfg(unix)]
                 To::Unix(path) => Wire::unix(tokio::net::UnixStream::connect(path).await?),
             };

@@ -8,17 +8,23 @@ use hyper::rt::{Read, ReadBufCursor, Write};
 use hyper_util::rt::TokioIo;
 use tokio::net::TcpStream;
 
+use crate::joined::Joined;
+
 /// A stream of bytes to a server.
 pub(super) enum Wire {
-    Tcp(TokioIo<TcpStream>),
+    Tcp(Joined<TokioIo<TcpStream>>),
     #[cfg(unix)]
-    Unix(TokioIo<tokio::net::UnixStream>),
+    Unix(Joined<TokioIo<tokio::net::UnixStream>>),
 }
 
 impl Wire {
+    pub(super) fn tcp(stream: TokioIo<TcpStream>) -> Self {
+        Self::Tcp(Joined(stream))
+    }
+
     #[cfg(unix)]
     pub(super) fn unix(stream: tokio::net::UnixStream) -> Self {
-        Self::Unix(TokioIo::new(stream))
+        Self::Unix(Joined(TokioIo::new(stream)))
     }
 }
 
