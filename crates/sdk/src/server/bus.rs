@@ -3,7 +3,7 @@
 //! The bus knows no sessions and no subscriptions; whoever joins it decides what of it concerns its peer.
 
 use std::collections::HashMap;
-use std::hash::Hash;
+use std::hash::{BuildHasher, Hash};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use super::wire::Wire;
@@ -58,7 +58,7 @@ impl Drop for Membership {
 }
 
 /// A crowd that has gone leaves no large empty tables behind.
-pub(super) fn give_back<K: Eq + Hash, V>(table: &mut HashMap<K, V>) {
+pub(super) fn give_back<K: Eq + Hash, V, S: BuildHasher>(table: &mut HashMap<K, V, S>) {
     if table.capacity() > 64 && table.len() < table.capacity() / 8 {
         table.shrink_to(table.len() * 2);
     }

@@ -59,7 +59,8 @@ pub(super) enum CompletionTarget {
 /// Entries by name, and in the order in which they were registered.
 #[derive(Clone)]
 pub(super) struct Table<T> {
-    by_name: HashMap<String, (u64, T)>,
+    /// Looked into for every call, by names of the server's own.
+    by_name: HashMap<String, (u64, T), foldhash::fast::RandomState>,
     in_order: BTreeMap<u64, T>,
     /// Something was registered here once, so clients may have been told that there is a list.
     offered: bool,
@@ -67,7 +68,7 @@ pub(super) struct Table<T> {
 
 impl<T> Default for Table<T> {
     fn default() -> Self {
-        Self { by_name: HashMap::new(), in_order: BTreeMap::new(), offered: false }
+        Self { by_name: HashMap::default(), in_order: BTreeMap::new(), offered: false }
     }
 }
 

@@ -26,7 +26,9 @@ use crate::server::serving::Serving;
 
 const SHARDS: usize = 64;
 
-type Shard = Mutex<HashMap<Arc<str>, Arc<HttpSession>>>;
+/// By ids that are random already: who does not know them cannot choose where they lie.
+type Sessions = HashMap<Arc<str>, Arc<HttpSession>, foldhash::fast::RandomState>;
+type Shard = Mutex<Sessions>;
 
 /// What a server holds while it serves.
 pub(super) struct Table {
@@ -90,7 +92,7 @@ impl Table {
         self.began.elapsed().as_secs()
     }
 
-    fn shard(&self, id: &str) -> MutexGuard<'_, HashMap<Arc<str>, Arc<HttpSession>>> {
+    fn shard(&self, id: &str) -> MutexGuard<'_, Sessions> {
         // Ids of ours are random, so that any of their characters is as good as a hash.
         let at = usize::from(id.as_bytes().first().copied().unwrap_or_default()) % SHARDS;
         self.shards[at].lock().unwrap_or_else(PoisonError::into_inner)
