@@ -3,7 +3,6 @@
 //! The body decides; headers are only compared with it. A request that is refused runs nothing and leaves
 //! nothing behind.
 
-use std::future::poll_fn;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -224,9 +223,9 @@ pub(super) fn refused(refusal: &Refusal, rules: &Rules) -> Response<Body> {
     reply::error(StatusCode::BAD_REQUEST, id, null_id && !refusal.is_notification, &refusal.error)
 }
 
-/// Waits for the form of the answer and gives it that.
-pub(super) async fn answer(mut answering: Answering) -> Response<Body> {
-    match poll_fn(|cx| answering.poll_form(cx)).await {
+/// The answer in the form that it takes.
+pub(super) fn answer(form: Form, answering: Answering) -> Response<Body> {
+    match form {
         Form::Whole(response) => response,
         Form::Events => events(answering),
         Form::Listening(context, filter) => {

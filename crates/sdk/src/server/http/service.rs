@@ -1,6 +1,7 @@
 //! One HTTP request on its way: guard, authorizer, then the path and the method.
 
 use std::convert::Infallible;
+use std::future::poll_fn;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context as TaskContext, Poll};
@@ -174,13 +175,14 @@ impl HttpServer {
         B: HttpBody<Data = Bytes>,
     {
         let Some(store) = self.setup.sessions.clone() else {
-            return post(self.poster(head, principal, permit), body).await;
+            let Ok(response) = post(self.poster(head, principal, permit), body).await;
+            return response;
         };
         let (table, headers) = (Arc::clone(&self.table), head.headers.clone());
         if let Err(refused) = table.consult_store(&*store, &headers, &principal).await {
             return *refused;
         }
-        let response = post(self.poster(head, principal.clone(), permit), body).await;
+        let Ok(response) = post(self.poster(head, principal.clone(), permit), body).await;
         table.save_changes(&*store, &headers, &principal, response).await
     }
 
@@ -222,7 +224,7 @@ impl HttpServer {
         };
         if self.is_usual(&admitted, &head.method) {
             let poster = self.poster(head, self.table.anonymous.clone(), admitted.permit);
-            return Box::pin(async move { Ok(post(poster, body).await) });
+            return Box::pin(post(poster, body));
         }
         let (server, is_get) = (self.clone(), head.method == Method::GET);
         let mut answering: Answering =
@@ -293,7 +295,7 @@ fn name_host(head: &mut Parts) {
 }
 
 /// Reads a body and answers it.
-async fn post<B>(post: Post, body: B) -> Response<Body>
+async fn post<B>(post: Post, body: B) -> Answer
 where
     B: HttpBody<Data = Bytes>,
 {
@@ -301,11 +303,14 @@ where
     let read = body::read(body, policy.body_bytes, policy.body_time).await;
     let begun = match read {
         Ok(frame) => post.begin(frame),
-        Err(unread) => return unreadable(unread, policy.body_bytes),
+        Err(unread) => return Ok(unreadable(unread, policy.body_bytes)),
     };
     match begun {
-        Ok(answering) => answer(answering).await,
-        Err(response) => *response,
+        Ok(mut answering) => {
+            let form = poll_fn(|cx| answering.poll_form(cx)).await;
+            Ok(answer(form, answering))
+        }
+        Err(response) => Ok(*response),
     }
 }
 
