@@ -39,8 +39,8 @@ impl Results {
         self.about.retain(|(name, _)| !name.starts_with("Partly"));
         let told =
             |name: &str| later.about.iter().find(|(known, _)| known == name).map(|(_, value)| value.clone());
-        if let (Some(date), Some(command)) = (told("Date"), told("Command")) {
-            self.about.push(("Partly measured later".into(), format!("{date}, {command}")));
+        if let (Some(date), Some(command), Some(commit)) = (told("Date"), told("Command"), told("Commit")) {
+            self.about.push(("Partly measured later".into(), format!("{date}, {command}, of {commit}")));
         }
         for (row, servers) in later.rows {
             for (server, figures) in servers {
