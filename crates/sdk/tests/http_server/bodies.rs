@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use contexture::{Policy, Server};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -29,6 +30,14 @@ enum Sent {
 
 const ALL: [Sent; 6] =
     [Sent::AtOnce, Sent::Later, Sent::InPieces, Sent::Chunked, Sent::ChunkedAtOnce, Sent::WhenAsked];
+
+/// A server whose patience does not end while these tests wait: a look at the clock would wake a connection that was
+/// forgotten, and hide that it was.
+fn unhurried() -> Server {
+    let mut policy = Policy::default();
+    (policy.header_time, policy.body_time) = (10 * FOR_EVER, 10 * FOR_EVER);
+    server().0.policy(policy)
+}
 
 fn call(id: usize, length: usize) -> Vec<u8> {
     let meta = json!({
@@ -127,8 +136,7 @@ impl Line {
 
 #[tokio::test]
 async fn a_body_is_read_whole_however_it_comes() {
-    let (server, _calls) = server();
-    let site = Site::of(server).await;
+    let site = Site::of(unhurried()).await;
     let mut line = Line::to(&site).await;
     let mut id = 0;
     // The second is longer than what is read at once.
@@ -145,8 +153,7 @@ async fn a_body_is_read_whole_however_it_comes() {
 
 #[tokio::test]
 async fn requests_that_come_together_are_answered_one_by_one() {
-    let (server, _calls) = server();
-    let site = Site::of(server).await;
+    let site = Site::of(unhurried()).await;
     let mut line = Line::to(&site).await;
     let mut all = Vec::new();
     for id in 1..=40 {
